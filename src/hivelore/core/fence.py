@@ -1,0 +1,41 @@
+"""Recalled text on its way back in: context blocks that a host injected are recognised and never stored again."""
+
+from __future__ import annotations
+
+import re
+
+# Our own fence and those of the systems whose clients we serve.
+_FENCE = re.compile(
+    r"<(/?)(?:hivelore_memory|memmy_memory_context|memos_context|memory_context)(?:\s[^<>]{0,2000})?>",
+    re.IGNORECASE,
+)
+_REQUEST_FRAME = re.compile(r"</?current_user_request(?:\s[^<>]{0,2000})?>", re.IGNORECASE)
+
+
+def strip_recalled(text: str, *, cut_open: bool = False) -> tuple[str, int]:
+    """Remove blocks of recalled memory, unwrap the user's request; return the text and how many blocks went.
+
+    What was recalled must not be stored as something new. So a memory that contains a closing tag does not
+    end its block early: everything up to the last closing tag before the next block goes. With `cut_open` a
+    block that begins a line and was never closed (the host cut its context) goes to the end of the text.
+    """
+    if "<" not in text:
+        return text, 0
+    spans: list[list[int]] = []
+    opened: int | None = None
+    for tag in _FENCE.finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened is None else opened
+        elif opened is not None:
+            spans.append([opened, tag.end()])
+            opened = None
+        elif spans:
+            spans[-1][1] = tag.end()
+    if opened is not None and cut_open and not text[:opened].rpartition("\n")[2].strip():
+        spans.append([opened, len(text)])
+    kept, cursor = [], 0
+    for start, end in spans:
+        kept.append(text[cursor:start])
+        cursor = end
+    without, frames = _REQUEST_FRAME.subn("", "".join((*kept, text[cursor:])))
+    return (without.strip() if spans or frames else text), len(spans)
