@@ -1,0 +1,1 @@
+"""The one SQL layer: engines, types, upserts, migrations. The only package that knows SQL dialects exist."""
