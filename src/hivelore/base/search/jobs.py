@@ -1,0 +1,69 @@
+"""Background work of search: give chunks their vectors, and find the chunks that lack one after a change of model."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from hivelore.base.search import store
+from hivelore.base.search.signatures import full_to_half
+from hivelore.core.errors import Unavailable
+from hivelore.jobs import queue
+from hivelore.work import Hub
+
+log = logging.getLogger("hivelore.search")
+
+BATCH = 16  # chunks embedded between two transactions: small, so that progress is stored and shown
+SCAN_ROWS = 2_000
+LOAD_TIMEOUT_S = 90.0
+
+
+def embed(hub: Hub, args: dict[str, Any]) -> None:
+    """Embed pending chunks until none is left. Raises `Unavailable` (and is retried) while the model is not ready."""
+    state = hub.embedder.state()
+    if state.status == "off":
+        return
+    if state.status == "loading":
+        state = hub.embedder.wait_ready(LOAD_TIMEOUT_S)
+    if state.status != "ready":
+        raise Unavailable(state.reason or "the embedding model is not ready")
+    while embed_batch(hub):
+        pass
+
+
+def embed_batch(hub: Hub) -> int:
+    """Embed one batch of pending chunks; return how many were looked at."""
+    with hub.db.read() as connection:
+        rows = store.next_pending(connection, BATCH)
+    if not rows:
+        return 0
+    full = hub.embedder.embed([text for _, _, _, text in rows], "passage")
+    with hub.db.write() as connection:
+        model = store.ensure_model(connection, hub.embedder.model, len(full[0]) // 4, hub.clock.now_ms())
+        stored = ((id, space, hash, full_to_half(vec)) for (id, space, hash, _), vec in zip(rows, full, strict=True))
+        store.store_vectors(connection, model, stored)
+    hub.progress.ring()
+    return len(rows)
+
+
+def reconcile(hub: Hub, args: dict[str, Any]) -> None:
+    """Queue every chunk that has no vector of the current model: after a start, a new model, or a repair."""
+    if hub.embedder.state().status == "off":
+        return
+    state = hub.embedder.wait_ready(LOAD_TIMEOUT_S)
+    if state.status != "ready":
+        raise Unavailable(state.reason or "the embedding model is not ready")
+    with hub.db.write() as connection:
+        model = store.ensure_model(connection, hub.embedder.model, hub.embedder.dims, hub.clock.now_ms())
+    after: int | None = 0
+    while after is not None:
+        with hub.db.write() as connection:
+            after = store.queue_missing(connection, model, after, SCAN_ROWS)
+    with hub.db.write() as connection:
+        queue.enqueue(
+            connection, id=hub.ids.new("job"), name="search.embed", now_ms=hub.clock.now_ms(), dedupe="search.embed"
+        )
+    hub.bell.ring()
+
+
+HANDLERS = {"search.embed": embed, "search.reconcile": reconcile}

@@ -1,0 +1,115 @@
+"""The values that search takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hivelore.core.actor import Scope
+
+TEXT, VECTORS = "text", "vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an entry that callers may address on its own; most entries have one, with the entry's own id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something findable, as its room registers it. `pieces` are chunked separately and in order."""
+
+    kind: str
+    ref: str
+    space: str
+    owner: str
+    title: str
+    pieces: tuple[Piece, ...]
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    layer: str = ""
+    status: str = "active"
+    event_ms: int = 0
+    created_ms: int = 0
+    expires_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a hit must satisfy besides its scope; empty tuples and None mean no condition. `tags` must all be present."""
+
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    @property
+    def none(self) -> bool:
+        return self == Filters()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query made ready outside any transaction: its terms, and its vector if the embedder could give one."""
+
+    text: str
+    terms: tuple[str, ...]
+    vector: bytes | None
+    model: str
+    cosine_range: tuple[float, float]
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One search: a question within a scope."""
+
+    question: Question
+    scope: Scope
+    filters: Filters = Filters()
+    limit: int = 8
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """The best chunk of one piece. Ranks start at 1; None means that the engine did not return it.
+
+    `score` lies in 0…1 and orders the hits; `cosine` is the plain similarity where a vector is known.
+    """
+
+    chunk: int
+    kind: str
+    ref: str
+    piece: str
+    space: str
+    text: str
+    start: int
+    score: float
+    cosine: float | None
+    text_rank: int | None
+    vector_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Hits, and what was searched: engines that answered, engines that did not and why, chunks without a vector yet."""
+
+    hits: tuple[Hit, ...]
+    more: bool
+    engines: tuple[str, ...]
+    unavailable: Mapping[str, str]
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that an engine proposes, with that engine's raw score (higher is better)."""
+
+    chunk: int
+    score: float

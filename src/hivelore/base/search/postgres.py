@@ -1,0 +1,189 @@
+"""What Postgres does its own way: `tsvector` for text, jsonb for tags, pgvector for nearest neighbours.
+
+Postgres has no BM25. Candidates come from one query over the GIN index, ordered by how many rare terms they hold; the
+best of them get a true BM25 score here, with the term frequencies that their tsvector carries, so that both stores
+agree on clear winners.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, BigInteger, Boolean, ColumnElement, Connection, Float, Text, and_, case, cast, func, literal, literal_column, select, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import UserDefinedType
+
+from hivelore.base.search.model import Candidate
+from hivelore.base.search.tables import chunks, token_rows, vectors
+
+RESCORED = 300  # candidates that get a BM25 score
+COUNTED = 20_000  # document frequencies are counted up to here; beyond it a term is simply "common"
+EXACT_LIMIT_ROWS = 20_000  # below this many vectors in scope the exact path is faster and finds everything
+K1, B = 1.2, 0.75  # FTS5's constants
+
+_MAX_POSITION = 16_383  # tsvector cannot count further
+_MAX_POSITIONS = 255
+
+
+def _literal(found: Sequence[str]) -> str:
+    """Tokens as a tsvector literal with positions, quotes and backslashes doubled."""
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(found, start=1):
+        places.setdefault(token, []).append(min(place, _MAX_POSITION))
+    return " ".join(
+        "'" + token.replace("\\", "\\\\").replace("'", "''") + "':" + ",".join(map(str, dict.fromkeys(at[:_MAX_POSITIONS])))
+        for token, at in places.items()
+    )
+
+
+def _tsquery(term: str) -> str:
+    prefix = ":*" if term.endswith("*") else ""
+    return "'" + term.removesuffix("*").replace("\\", "\\\\").replace("'", "''") + "'" + prefix
+
+
+def add_tokens(connection: Connection, space: str, rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Index the tokens of chunks given as (chunk id, tokens)."""
+    connection.execute(
+        text("INSERT INTO search_tokens(space, chunk, tokens) VALUES (:space, :id, CAST(:tokens AS tsvector))"),
+        [{"space": space, "id": id, "tokens": _literal(found)} for id, found in rows],
+    )
+
+
+def drop_tokens(connection: Connection, space: str, ids: Sequence[int]) -> None:
+    """Remove chunks from the text index."""
+    connection.execute(
+        text("DELETE FROM search_tokens WHERE space = :space AND chunk = ANY(:ids)"), {"space": space, "ids": list(ids)}
+    )
+
+
+def among(column: ColumnElement[Any], ids: Sequence[int]) -> ColumnElement[bool]:
+    """Whether a column holds one of these ids. The ids travel as one array, so the statement is compiled once."""
+    return column == func.any(literal(list(ids), ARRAY(BigInteger)))
+
+
+def has_tag(tags: ColumnElement[Any], tag: str) -> ColumnElement[bool]:
+    """Whether the JSON array `tags` holds exactly `tag`."""
+    return cast(tags, JSONB).op("@>", return_type=Boolean)(cast([tag], JSONB))
+
+
+class _SizedHalfVec(UserDefinedType[Any]):
+    """`halfvec(n)`: the cast that makes the partial index of a model usable."""
+
+    cache_ok = True
+
+    def __init__(self, dims: int) -> None:
+        self.dims = dims
+
+    def get_col_spec(self, **_: Any) -> str:
+        return f"halfvec({self.dims})"
+
+
+def _query(words: str) -> ColumnElement[Any]:
+    return func.to_tsquery(literal_column("'simple'::regconfig"), literal(words))
+
+
+def _holds(words: str) -> ColumnElement[bool]:
+    return token_rows.c.tokens.op("@@", return_type=Boolean)(_query(words))
+
+
+def match_text(
+    connection: Connection, terms: Sequence[str], where: Sequence[ColumnElement[bool]], limit: int
+) -> list[Candidate]:
+    """The best chunks for any of the terms, BM25 score (higher is better)."""
+    total, average = _corpus(connection)
+    if total == 0:
+        return []
+    idf = {term: _idf(total, _document_frequency(connection, term)) for term in terms}
+    rarity: ColumnElement[Any] = literal(0.0, Float)
+    for term, weight in idf.items():
+        rarity = rarity + case((_holds(_tsquery(term)), weight), else_=0.0)
+    statement = (
+        select(chunks.c.id, cast(token_rows.c.tokens, Text).label("tokens"))
+        .select_from(token_rows.join(chunks, and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)))
+        .where(_holds(" | ".join(_tsquery(term) for term in terms)), *where)
+        .order_by(rarity.desc(), chunks.c.id)
+        .limit(max(RESCORED, limit))
+    )
+    scored = [Candidate(row.id, _bm25(row.tokens, idf, average)) for row in connection.execute(statement)]
+    return sorted(scored, key=lambda c: (-c.score, c.chunk))[:limit]
+
+
+def _corpus(connection: Connection) -> tuple[int, float]:
+    """Number of chunks and their average length in tokens, from a sample that stays cheap at any size."""
+    row = connection.execute(
+        text(
+            "SELECT greatest((SELECT reltuples FROM pg_class WHERE oid = 'search_tokens'::regclass), "
+            "(SELECT count(*) FROM (SELECT 1 FROM search_tokens LIMIT 1000) s)) AS total, "
+            "(SELECT avg(length(tokens)) FROM (SELECT tokens FROM search_tokens LIMIT 200) s) AS average"
+        )
+    ).one()
+    return int(row.total), max(float(row.average or 1.0), 1.0)
+
+
+def _document_frequency(connection: Connection, term: str) -> int:
+    counted = text(
+        "SELECT count(*) FROM (SELECT 1 FROM search_tokens WHERE tokens @@ to_tsquery('simple', :term) LIMIT :most) s"
+    )
+    return int(connection.execute(counted, {"term": _tsquery(term), "most": COUNTED}).scalar_one())
+
+
+def _idf(total: int, frequency: int) -> float:
+    """FTS5's inverse document frequency: ln((N - n + 0.5) / (n + 0.5)), never below a small positive value."""
+    return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6) if total > frequency else 1e-6
+
+
+def _bm25(tsvector: str, idf: dict[str, float], average: float) -> float:
+    """BM25 of one chunk from the text form of its tsvector (`'foo':1,4 'bar':2`)."""
+    frequencies = {
+        token.replace("''", "'").replace("\\\\", "\\"): positions.count(",") + 1
+        for token, positions in re.findall(r"'((?:[^']|'')*)':([\d,]+)", tsvector)
+    }
+    length = sum(frequencies.values())
+    score = 0.0
+    for term, weight in idf.items():
+        if term.endswith("*"):
+            found = sum(n for token, n in frequencies.items() if token.startswith(term[:-1]))
+        else:
+            found = frequencies.get(term, 0)
+        if found:
+            score += weight * found * (K1 + 1) / (found + K1 * (1 - B + B * length / average))
+    return score
+
+
+def nearest(
+    connection: Connection, model: int, dims: int, query: str, where: Sequence[ColumnElement[bool]], limit: int
+) -> list[Candidate]:
+    """The nearest chunks by cosine similarity. `query` is a pgvector literal.
+
+    Small scopes are searched exactly (btree, then sort); large ones through HNSW with iterative scan, because a filtered
+    HNSW query without it silently returns too few rows.
+    """
+    joined = vectors.join(chunks, and_(chunks.c.space == vectors.c.space, chunks.c.id == vectors.c.chunk))
+    sample = select(literal(1)).select_from(joined).where(vectors.c.model == model, *where).limit(EXACT_LIMIT_ROWS + 1)
+    in_scope = int(connection.execute(select(func.count()).select_from(sample.subquery())).scalar_one())
+    if in_scope == 0:
+        return []
+    sized = _SizedHalfVec(dims)
+    distance = cast(vectors.c.vec, sized).op("<=>", return_type=Float)(cast(literal(query, Text), sized))
+    statement = select(chunks.c.id, distance.label("distance")).select_from(joined).where(vectors.c.model == model, *where)
+    if in_scope > EXACT_LIMIT_ROWS:
+        connection.execute(text("SET LOCAL hnsw.iterative_scan = relaxed_order"))
+        ordered = statement.order_by(distance).limit(limit)
+    else:
+        everything = statement.cte("in_scope").prefix_with("MATERIALIZED")
+        ordered = select(everything.c.id, everything.c.distance).order_by(everything.c.distance).limit(limit)
+    found = [Candidate(row.id, 1.0 - row.distance) for row in connection.execute(ordered)]
+    return sorted(found, key=lambda c: (-c.score, c.chunk))
+
+
+def index_model(connection: Connection, model: int, dims: int) -> None:
+    """Create the partial HNSW index of a model when its first vector is about to be stored."""
+    connection.execute(
+        text(
+            f"CREATE INDEX IF NOT EXISTS ix_search_vector_hnsw_{int(model)} ON search_vector "
+            f"USING hnsw ((vec::halfvec({int(dims)})) halfvec_cosine_ops) WHERE model = {int(model)}"
+        )
+    )

@@ -1,0 +1,206 @@
+"""Search in two steps: `ask` prepares a question outside any transaction, `find` answers it within one.
+
+`find` runs every engine that works, fuses their candidates and says what was searched. An engine that fails is named
+with a reason; an empty list never hides a broken engine.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import select
+
+from hivelore.base.identity import store as identity
+from hivelore.base.search import ranking, store
+from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request
+from hivelore.base.search.signatures import exact
+from hivelore.base.search.tables import chunks
+from hivelore.base.search.tokens import query_terms
+from hivelore.core.actor import Scope
+from hivelore.core.errors import HiveloreError, Unavailable
+from hivelore.sql.types import full_vector_literal
+from hivelore.work import Call, Hub, View
+
+log = logging.getLogger("hivelore.search")
+
+POOL = 100  # candidates that each engine proposes beyond what the page needs
+SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
+QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says what it is about
+
+
+def ask(hub: Hub, query: str) -> Question:
+    """Make a question ready: its terms, and its vector if the embedder can give one now. Never raises for the embedder."""
+    terms = tuple(query_terms(query))
+    embedder = hub.embedder
+    vector: bytes | None = None
+    unavailable: dict[str, str] = {}
+    state = embedder.state()
+    if state.status == "ready":
+        try:
+            vector = embedder.embed([query[:QUERY_EMBED_CHARS]], "query")[0]
+        except Unavailable as exc:
+            unavailable[VECTORS] = f"unavailable: {exc.message}"
+    else:
+        unavailable[VECTORS] = f"{state.status}: {state.reason or 'vectors are not used'}"
+    return Question(query, terms, vector, embedder.model, embedder.cosine_range, unavailable)
+
+
+def settle(call: Call, scope: Scope) -> None:
+    """Give vectors that are about to arrive a moment to do so, so that a note is found by meaning right after it is stored.
+
+    Waits at most `embed_eager_ms`, only when few chunks of the scope are pending, and never when the model is not ready.
+    """
+    hub = call.hub
+    if hub.embedder.state().status != "ready":
+        return
+    deadline = time.monotonic() + hub.settings.embed_eager_ms / 1000
+    while True:
+        seen = hub.progress.count()
+        with call.read() as v:
+            waiting = store.pending_count(v, scope)
+        remaining_s = deadline - time.monotonic()
+        if not 0 < waiting <= SETTLED_CHUNKS or remaining_s <= 0:
+            return
+        hub.progress.wait(seen, remaining_s)
+
+
+def find(hub: Hub, v: View, request: Request) -> Findings:
+    """Search the scope; hits are the best chunk of each piece, in order of score."""
+    question = request.question
+    depth = request.offset + request.limit + POOL
+    where = store.conditions(v, request.scope, request.filters)
+    unavailable = dict(question.unavailable)
+    engines: list[str] = []
+
+    text_found: list[Candidate] = []
+    try:
+        if question.terms:
+            with v.connection.begin_nested():
+                text_found = store.engine(v).match_text(v.connection, question.terms, where, depth)
+        engines.append(TEXT)
+    except HiveloreError:
+        raise
+    except Exception:
+        log.exception("the text index could not be searched")
+        unavailable[TEXT] = "unavailable: the text index does not answer; run `hivelore doctor`"
+
+    vector_found: list[Candidate] = []
+    model = store.model_id(v.connection, question.model)
+    if question.vector is not None:
+        try:
+            if model is not None:
+                with v.connection.begin_nested():
+                    vector_found = _nearest(hub, v, request, model, where, depth)
+            engines.append(VECTORS)
+        except HiveloreError:
+            raise
+        except Exception:
+            log.exception("the vectors could not be searched")
+            unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
+
+    ranked = _rank(v, question, model, text_found, vector_found)
+    page = ranked[request.offset : request.offset + request.limit]
+    texts = store.texts(v, [hit.chunk for hit in page])
+    hits = [replace(hit, text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
+    return Findings(
+        hits=tuple(hits),
+        more=len(ranked) > request.offset + len(page) and bool(page),
+        engines=tuple(engines),
+        unavailable=unavailable,
+        pending=store.pending_count(v, request.scope),
+    )
+
+
+def matches_by_namespace(v: View, question: Question, filters: Filters, limit: int = 50) -> dict[str, int]:
+    """Where the words of a question occur among everything that the caller may read: hits by namespace, best first."""
+    if not question.terms:
+        return {}
+    where = store.conditions(v, Scope(None), filters)
+    try:
+        with v.connection.begin_nested():
+            found = store.engine(v).match_text(v.connection, question.terms, where, limit)
+    except Exception:
+        log.exception("the text index could not be searched")
+        return {}
+    rows = store.places(v, [c.chunk for c in found])
+    names = identity.names(v, [row.space for row in rows.values()])
+    counted: dict[str, int] = {}
+    for row in rows.values():
+        counted[names[row.space]] = counted.get(names[row.space], 0) + 1
+    return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
+
+
+def _nearest(hub: Hub, v: View, request: Request, model: int, where: list[Any], depth: int) -> list[Candidate]:
+    vector = request.question.vector
+    assert vector is not None
+    if v.dialect == "postgresql":
+        return list(
+            store.engine(v).nearest(v.connection, model, len(vector) // 4, full_vector_literal(vector), where, depth)
+        )
+    spaces = _space_ids(v, request.scope)
+
+    def allowed() -> Any:
+        import numpy as np
+
+        return np.fromiter(v.connection.execute(select(chunks.c.id).where(*where)).scalars(), np.int64)
+
+    def fetch(ids: list[int]) -> dict[int, bytes]:
+        return store.vectors_of(v, model, ids)
+
+    found: list[Candidate] = hub.vectors.nearest(
+        v.connection, model, vector, spaces, None if request.filters.none else allowed, fetch, depth
+    )
+    return found
+
+
+def _space_ids(v: View, scope: Scope) -> set[str]:
+    if scope.spaces is None:
+        return set(identity.readable(v))
+    return {space.id for space in scope.spaces if identity.may_read(v, space)}
+
+
+def _rank(
+    v: View, question: Question, model: int | None, text_found: list[Candidate], vector_found: list[Candidate]
+) -> list[Hit]:
+    """Score all candidates by both engines, keep the best chunk of each piece, best first. Texts are filled in later."""
+    text_scores = {c.chunk: c.score for c in text_found}
+    cosines = {c.chunk: c.score for c in vector_found}
+    if question.vector is not None and model is not None:
+        cosines |= _cosines(v, question.vector, model, [id for id in text_scores if id not in cosines])
+    fused = ranking.fuse(text_scores, cosines, terms=len(question.terms), cosine_range=question.cosine_range)
+    rows = store.places(v, list(fused), [_alive(v)])
+    text_ranks = {c.chunk: rank for rank, c in enumerate(text_found, 1)}
+    vector_ranks = {c.chunk: rank for rank, c in enumerate(vector_found, 1)}
+    best: dict[tuple[str, str], Hit] = {}
+    for chunk in sorted(rows, key=lambda id: (-fused[id], -rows[id].event_ms, id)):
+        row = rows[chunk]
+        if (row.space, row.piece) not in best:
+            best[row.space, row.piece] = Hit(
+                chunk=chunk,
+                kind=row.kind,
+                ref=row.ref,
+                piece=row.piece,
+                space=row.space,
+                text="",
+                start=0,
+                score=ranking.shown(fused[chunk]),
+                cosine=cosines.get(chunk),
+                text_rank=text_ranks.get(chunk),
+                vector_rank=vector_ranks.get(chunk),
+            )
+    return list(best.values())
+
+
+def _alive(v: View) -> Any:
+    """Signatures know no expiry, so the rows they lead to are asked once more."""
+    return chunks.c.expires_ms.is_(None) | (chunks.c.expires_ms > v.now_ms)
+
+
+def _cosines(v: View, vector: bytes, model: int, ids: list[int]) -> Mapping[int, float]:
+    import numpy as np
+
+    return {c.chunk: c.score for c in exact(np.frombuffer(vector, "<f4"), store.vectors_of(v, model, ids))}

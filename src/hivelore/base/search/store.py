@@ -1,0 +1,266 @@
+"""What both dialects do alike: registering entries, storing vectors, the list of chunks that wait for one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, literal, or_, select, text
+
+from hivelore.base.identity import store as identity
+from hivelore.base.search import postgres, sqlite
+from hivelore.base.search.model import Entry, Filters
+from hivelore.base.search.tables import chunks, models, pending, vectors
+from hivelore.base.search.tokens import tokens
+from hivelore.core.actor import Scope
+from hivelore.core.settings import Settings
+from hivelore.core.text import split, tail_context
+from hivelore.sql.write import insert_if_absent, insert_into
+from hivelore.work import View, Work
+
+@dataclass(frozen=True, slots=True)
+class PlannedChunk:
+    """A chunk as it will be stored; `context` is the tail of the chunk before, embedded with it."""
+
+    piece: str
+    seq: int
+    start: int
+    text: str
+    context: str
+
+    @property
+    def hash(self) -> str:
+        return hashlib.sha256(f"{self.context}\0{self.text}".encode()).hexdigest()[:32]
+
+
+def plan(entry: Entry, settings: Settings) -> list[PlannedChunk]:
+    """Cut an entry into chunks. The title stands before the first chunk of a piece when the text does not begin with it."""
+    planned: list[PlannedChunk] = []
+    for piece in entry.pieces:
+        before = entry.title if entry.title and not piece.text.lstrip().startswith(entry.title.rstrip("…")) else ""
+        for start, end in split(piece.text, settings.chunk_tokens):
+            body = piece.text[start:end]
+            if body.strip() or len(piece.text) == end - start:
+                planned.append(PlannedChunk(piece.id, len(planned), start, body, before))
+            before = tail_context(body, settings.chunk_overlap_tokens)
+    return planned
+
+
+def put(w: Work, entry: Entry, *, new: bool = False) -> int:
+    """Register an entry, or replace what is registered for it; return how many chunks still need a vector.
+
+    Chunks whose text did not change keep their row and their vectors. `new` promises that the entry is not registered
+    yet and saves the look.
+    """
+    planned = plan(entry, w.settings)
+    kept: dict[str, int] = {}
+    if not new:
+        rows = w.connection.execute(
+            select(chunks.c.id, chunks.c.hash, chunks.c.seq).where(chunks.c.space == entry.space, chunks.c.ref == entry.ref)
+        ).all()
+        wanted = {p.hash for p in planned}
+        kept = {row.hash: row.id for row in rows if row.hash in wanted}
+        _drop_chunks(w, entry.space, [row.id for row in rows if kept.get(row.hash) != row.id])
+    shared = {
+        "owner": entry.owner,
+        "layer": entry.layer,
+        "status": entry.status,
+        "source": entry.source,
+        "tags": list(entry.tags),
+        "event_ms": entry.event_ms,
+        "created_ms": entry.created_ms,
+        "expires_ms": entry.expires_ms,
+    }
+    added: list[tuple[int, PlannedChunk]] = []
+    for chunk in planned:
+        place = {"piece": chunk.piece, "seq": chunk.seq, "start": chunk.start}
+        id = kept.pop(chunk.hash, None)
+        if id is not None:
+            same = and_(chunks.c.space == entry.space, chunks.c.id == id)
+            w.connection.execute(chunks.update().where(same).values(**place, **shared))
+            continue
+        added.append((_insert_chunk(w, entry, chunk, place | shared), chunk))
+    if added:
+        engine(w).add_tokens(w.connection, entry.space, [(id, tokens(f"{c.context}\n{c.text}")) for id, c in added])
+        _mark_pending(w, entry.space, [id for id, _ in added])
+    return len(added)
+
+
+def _insert_chunk(w: Work, entry: Entry, chunk: PlannedChunk, values: dict[str, Any]) -> int:
+    statement = (
+        chunks.insert()
+        .values(
+            space=entry.space,
+            kind=entry.kind,
+            ref=entry.ref,
+            text=chunk.text,
+            context=chunk.context,
+            hash=chunk.hash,
+            **values,
+        )
+        .returning(chunks.c.id)
+    )
+    return int(w.connection.execute(statement).scalar_one())
+
+
+def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
+    if w.settings.embedder == "off":
+        return
+    w.connection.execute(
+        insert_into(w.connection, pending).on_conflict_do_nothing(), [{"chunk": id, "space": space} for id in ids]
+    )
+    w.enqueue("search.embed", dedupe="search.embed")
+
+
+def drop(w: Work, space: str, ref: str) -> int:
+    """Remove everything registered for an entry; return how many chunks went."""
+    rows = w.connection.execute(select(chunks.c.id).where(chunks.c.space == space, chunks.c.ref == ref)).scalars().all()
+    _drop_chunks(w, space, rows)
+    return len(rows)
+
+
+def _drop_chunks(w: Work, space: str, ids: Sequence[int]) -> None:
+    for start in range(0, len(ids), 500):
+        some = list(ids[start : start + 500])
+        engine(w).drop_tokens(w.connection, space, some)
+        for table, column in ((vectors, vectors.c.chunk), (pending, pending.c.chunk), (chunks, chunks.c.id)):
+            w.connection.execute(table.delete().where(table.c.space == space, column.in_(some)))
+
+
+def engine(v: View) -> Any:
+    """The module that holds what differs between the stores: `sqlite` or `postgres`."""
+    return sqlite if v.dialect == "sqlite" else postgres
+
+
+def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bool]]:
+    """Scope, expiry and filters as conditions on `search_chunk`; they are part of every engine's query."""
+    found: list[ColumnElement[bool]] = [
+        identity.visible(v, chunks.c.space, scope),
+        or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms),
+    ]
+    for column, wanted in ((chunks.c.source, filters.sources), (chunks.c.kind, filters.kinds), (chunks.c.layer, filters.layers)):
+        if wanted:
+            found.append(column.in_(wanted))
+    for tag in filters.tags:
+        found.append(engine(v).has_tag(chunks.c.tags, tag))
+    if filters.since_ms is not None:
+        found.append(chunks.c.event_ms >= filters.since_ms)
+    if filters.until_ms is not None:
+        found.append(chunks.c.event_ms < filters.until_ms)
+    return found
+
+
+def pending_count(v: View, scope: Scope) -> int:
+    """How many chunks in the scope wait for a vector."""
+    count = select(func.count()).select_from(pending).where(identity.visible(v, pending.c.space, scope))
+    return int(v.connection.execute(count).scalar_one())
+
+
+def pending_total(connection: Any) -> int:
+    """How many chunks wait for a vector in the whole store (a number for the owner's health page)."""
+    return int(connection.execute(select(func.count()).select_from(pending)).scalar_one())
+
+
+def next_pending(connection: Any, limit: int) -> list[tuple[int, str, str, str]]:
+    """Chunks to embed next as (id, space, hash, text to embed), newest first so that a fresh note never waits for an import."""
+    rows = connection.execute(
+        select(chunks.c.id, chunks.c.space, chunks.c.hash, chunks.c.context, chunks.c.text)
+        .join(pending, and_(pending.c.space == chunks.c.space, pending.c.chunk == chunks.c.id))
+        .order_by(pending.c.chunk.desc())
+        .limit(limit)
+    )
+    return [(r.id, r.space, r.hash, f"{r.context}\n{r.text}" if r.context else r.text) for r in rows]
+
+
+def store_vectors(connection: Any, model: int, rows: Iterable[tuple[int, str, str, bytes]]) -> int:
+    """Store vectors given as (chunk, space, hash, half-precision bytes); return how many were stored.
+
+    Compare-and-set on the hash: a chunk that changed or went while it was embedded keeps no stale vector.
+    """
+    stored = 0
+    for chunk, space, hash, vec in rows:
+        same = and_(chunks.c.space == space, chunks.c.id == chunk, chunks.c.hash == hash)
+        if connection.execute(select(chunks.c.id).where(same)).first():
+            insert_if_absent(connection, vectors, {"space": space, "chunk": chunk, "model": model, "vec": vec})
+            stored += 1
+        connection.execute(pending.delete().where(pending.c.chunk == chunk))
+    return stored
+
+
+def model_id(connection: Any, name: str) -> int | None:
+    """The number of a model that has vectors here; None for one that never had."""
+    found = connection.execute(select(models.c.id).where(models.c.name == name)).scalar_one_or_none()
+    return None if found is None else int(found)
+
+
+def ensure_model(connection: Any, name: str, dims: int, now_ms: int) -> int:
+    """The number of a model, given on first use."""
+    known = model_id(connection, name)
+    if known is not None:
+        return known
+    insert_if_absent(connection, models, {"name": name, "dims": dims, "created_ms": now_ms})
+    id = int(connection.execute(select(models.c.id).where(models.c.name == name)).scalar_one())
+    if connection.dialect.name == "postgresql":
+        postgres.index_model(connection, id, dims)
+    return id
+
+
+def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | None:
+    """Mark chunks without a vector of `model` as pending, looking at `limit` chunks behind id `after`.
+
+    Returns the last id looked at, or None at the end, so that a caller can walk the table in short transactions.
+    """
+    ids = connection.execute(select(chunks.c.id).where(chunks.c.id > after).order_by(chunks.c.id).limit(limit)).scalars().all()
+    if not ids:
+        return None
+    has_vector = select(literal(1)).where(vectors.c.chunk == chunks.c.id, vectors.c.model == model).exists()
+    missing = select(chunks.c.id, chunks.c.space).where(chunks.c.id.between(ids[0], ids[-1]), ~has_vector)
+    statement = insert_into(connection, pending).from_select(["chunk", "space"], missing)
+    connection.execute(statement.on_conflict_do_nothing())
+    return int(ids[-1])
+
+
+def places(v: View, ids: Sequence[int], extra: Sequence[ColumnElement[bool]] = ()) -> dict[int, Any]:
+    """Where these chunks belong (id, kind, ref, piece, space, event_ms), by id; those that fail `extra` are left out."""
+    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
+    rows = v.connection.execute(select(*columns).where(engine(v).among(chunks.c.id, ids), *extra))
+    return {row.id: row for row in rows}
+
+
+def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
+    """Text and start of these chunks, by id."""
+    rows = v.connection.execute(
+        select(chunks.c.id, chunks.c.text, chunks.c.start).where(engine(v).among(chunks.c.id, ids))
+    )
+    return {row.id: (row.text, row.start) for row in rows}
+
+
+def vectors_of(v: View, model: int, ids: Sequence[int]) -> dict[int, bytes]:
+    """Half-precision vectors of these chunks, by chunk id."""
+    rows = v.connection.execute(
+        select(vectors.c.chunk, vectors.c.vec).where(
+            engine(v).among(vectors.c.chunk, ids), vectors.c.model == model
+        )
+    )
+    return {row.chunk: row.vec for row in rows}
+
+
+def statistics(connection: Any) -> dict[str, int]:
+    """Counts for health and doctor: chunks, vectors, pending."""
+    return {
+        "chunks": int(connection.execute(select(func.count()).select_from(chunks)).scalar_one()),
+        "vectors": int(connection.execute(select(func.count()).select_from(vectors)).scalar_one()),
+        "pending": pending_total(connection),
+        "text_rows": int(connection.execute(text(
+            "SELECT count(*) FROM search_text" if connection.dialect.name == "sqlite" else "SELECT count(*) FROM search_tokens"
+        )).scalar_one()),
+    }
+
+
+def pending_of(v: View, space: str, ref: str) -> int:
+    """How many chunks of one entry wait for a vector."""
+    joined = pending.join(chunks, and_(chunks.c.space == pending.c.space, chunks.c.id == pending.c.chunk))
+    count = select(func.count()).select_from(joined).where(chunks.c.space == space, chunks.c.ref == ref)
+    return int(v.connection.execute(count).scalar_one())
