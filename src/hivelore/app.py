@@ -1,0 +1,153 @@
+"""The composition root: the only code that chooses implementations.
+
+`build` wires a `Hub` from settings; `Application` adds what runs (the worker, the model's loading); `asgi` is the web
+application with every door.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hivelore
+from hivelore.base.identity.service import make_authenticator
+from hivelore.base.search import jobs as search_jobs
+from hivelore.core.clock import Clock, SystemClock
+from hivelore.core.errors import Invalid
+from hivelore.core.ids import Ids, RandomIds
+from hivelore.core.ports import Authenticator, Embedder
+from hivelore.core.settings import Settings
+from hivelore.jobs import queue, worker
+from hivelore.sql import schema
+from hivelore.sql.bell import Bell
+from hivelore.sql.database import Database
+from hivelore.work import Handler, Hub
+
+# Rooms with background work, by the names of their jobs.
+HANDLERS: dict[str, Handler] = {**search_jobs.HANDLERS}
+
+
+def data_dir(settings: Settings) -> Path:
+    """The data folder, with `~` expanded."""
+    return Path(settings.data_dir).expanduser().absolute()
+
+
+def database_url(settings: Settings) -> str:
+    """The configured database, or the SQLite file in the data folder."""
+    if settings.database_url:
+        return settings.database_url
+    if settings.require_database:
+        raise Invalid("HIVELORE_REQUIRE_DATABASE is on, but HIVELORE_DATABASE_URL names no database.")
+    return f"sqlite:///{data_dir(settings)}/hivelore.db"
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name; nothing is loaded yet."""
+    match settings.embedder:
+        case "e5":
+            from hivelore.adapters.embed_e5 import E5Embedder
+
+            return E5Embedder(
+                folder=Path(settings.embed_folder).expanduser() if settings.embed_folder else None,
+                cache_dir=data_dir(settings) / "models",
+                threads=settings.embed_threads,
+            )
+        case "light":
+            from hivelore.adapters.embed_light import LightEmbedder
+
+            return LightEmbedder()
+        case "fastembed":
+            from hivelore.adapters.embed_fastembed import FastembedEmbedder
+
+            return FastembedEmbedder(
+                settings.embed_model, cache_dir=data_dir(settings) / "models", threads=settings.embed_threads
+            )
+        case "http":
+            from hivelore.adapters.embed_http import HttpEmbedder
+
+            return HttpEmbedder(
+                settings.embed_url, settings.embed_model, api_key=settings.embed_api_key, dims=settings.embed_dims
+            )
+        case "hash":
+            from hivelore.adapters.embed_hash import HashEmbedder
+
+            return HashEmbedder()
+        case "off":
+            from hivelore.adapters.embed_off import OffEmbedder
+
+            return OffEmbedder()
+        case other:
+            raise Invalid(f"HIVELORE_EMBEDDER is {other!r}; it must be e5, light, fastembed, http, hash or off.")
+
+
+def build(
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    embedder: Embedder | None = None,
+    authenticator: Authenticator | None = None,
+) -> Hub:
+    """Open the store, make its schema current, and wire the hub. Nothing runs in the background yet."""
+    clock = clock or SystemClock()
+    db = Database(database_url(settings), pool_size=settings.worker_threads)
+    try:
+        schema.prepare(db)
+    except BaseException:
+        db.close()
+        raise
+    vectors: Any = None
+    if db.dialect == "sqlite":
+        from hivelore.base.search.signatures import SignatureIndex
+
+        vectors = SignatureIndex()
+    return Hub(
+        settings=settings,
+        db=db,
+        clock=clock,
+        ids=ids or RandomIds(),
+        embedder=embedder or make_embedder(settings),
+        authenticator=authenticator or make_authenticator(settings),
+        bell=Bell(),
+        progress=Bell(),
+        vectors=vectors,
+        version=hivelore.__version__,
+        started_ms=clock.now_ms(),
+    )
+
+
+def bound_handlers(hub: Hub) -> dict[str, Callable[[dict[str, Any]], None]]:
+    """The job handlers with this hub, as the worker wants them."""
+    return {name: functools.partial(handler, hub) for name, handler in HANDLERS.items()}
+
+
+@dataclass
+class Application:
+    """A hub with its background work. `start` returns at once; `stop` ends what it started and closes the store."""
+
+    hub: Hub
+
+    def __post_init__(self) -> None:
+        self._worker = worker.Worker(self.hub.db, bound_handlers(self.hub), self.hub.clock, self.hub.bell)
+
+    def start(self) -> None:
+        """Begin loading the model, and look for chunks that lack a vector of it."""
+        hub = self.hub
+        hub.embedder.start()
+        with hub.db.write() as connection:
+            queue.enqueue(
+                connection,
+                id=hub.ids.new("job"),
+                name="search.reconcile",
+                now_ms=hub.clock.now_ms(),
+                dedupe="search.reconcile",
+            )
+        self._worker.start()
+
+    def stop(self) -> None:
+        self._worker.stop()
+        self.hub.embedder.close()
+        self.hub.db.close()

@@ -1,0 +1,1 @@
+"""The MCP transports: the only package that imports the MCP SDK."""

@@ -1,0 +1,62 @@
+"""How memories look to MCP clients: the contract's fields, and additions behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hivelore.base.memories.model import Item
+from hivelore.base.search.model import Findings
+from hivelore.core.clock import iso_utc
+from hivelore.rooms.memory.service import NOTE, VERBATIM_KINDS, RecalledItem
+
+LONG_CHARS = 4_000  # a listed turn longer than this is cut; get_memory gives the whole
+
+
+def item(found: Item, *, whole: bool = False) -> dict[str, Any]:
+    """A memory, or one part of it, as the contract shows it."""
+    text = found.text if found.kind == "session" else found.text.strip()
+    shown: dict[str, Any] = {
+        "id": found.id,
+        "namespace": found.namespace,
+        "content": text,
+        "tags": list(found.tags),
+        "source": found.source or None,
+        "created_at": iso_utc(found.created_ms),
+        "updated_at": iso_utc(found.updated_ms),
+    }
+    if found.kind != NOTE:
+        shown["kind"] = found.kind
+    if found.kind in VERBATIM_KINDS:
+        shown["session_id"] = found.origin.get("session_id", "")
+    if found.kind == "session":
+        shown["seq"] = found.seq
+    elif found.parts > 1 and found.id != found.memory:
+        shown |= {"group_id": found.memory, "part": found.seq + 1, "parts": found.parts}
+    if found.kind == "turn":
+        shown["happened_at"] = iso_utc(found.event_ms)
+        if len(text) > LONG_CHARS and not whole:
+            shown["content"] = text[:LONG_CHARS]
+            shown["truncated"] = {"chars": len(text), "whole": f"get_memory(id={found.id!r})"}
+    if found.layer and found.kind != "turn":
+        shown["layer"] = found.layer
+    return shown
+
+
+def hit(recalled: RecalledItem) -> dict[str, Any]:
+    """A recalled item with its score. A turn shows the passage that matched; `get_memory` gives the whole."""
+    shown = item(recalled.item)
+    if recalled.item.kind == "turn":
+        shown["content"] = recalled.excerpt.strip()
+        shown["truncated"] = {"chars": recalled.item.chars, "whole": f"get_memory(id={recalled.item.id!r})"}
+    shown["score"] = round(recalled.hit.score, 6)
+    return shown
+
+
+def searched(findings: Findings, namespaces: tuple[str, ...]) -> dict[str, Any]:
+    """What a recall searched and what it could not."""
+    return {
+        "namespaces": list(namespaces),
+        "engines": list(findings.engines),
+        "unavailable": dict(findings.unavailable),
+        "pending": findings.pending,
+    }

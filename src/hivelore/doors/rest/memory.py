@@ -1,0 +1,455 @@
+"""The REST operations: `health`, `memory/add`, `memory/search`, `GET` and `DELETE memory/:id`."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from hivelore.base.identity.service import EVERYTHING
+from hivelore.base.memories import store as memories
+from hivelore.base.memories.model import Item, Memory
+from hivelore.base.search import store as search
+from hivelore.core.actor import space_of
+from hivelore.core.clock import iso_z, parse_iso_ms
+from hivelore.core.errors import Conflict, Invalid, NotFound
+from hivelore.core.fence import strip_recalled
+from hivelore.core.ids import content_id
+from hivelore.core.text import excerpt, first_line
+from hivelore.doors.rest import ids, sections
+from hivelore.rooms.memory import service as memory
+from hivelore.rooms.memory.service import RecalledItem
+from hivelore.sql import schema
+from hivelore.work import Call, Hub
+
+DEFAULT_LIMIT = 10
+SNIPPET_CHARS = 320
+SHOWN_CHARS = 640
+DERIVED_STATUS = "activated"
+
+Body = dict[str, Any]
+
+
+def health(hub: Hub, routes: list[str]) -> Body:
+    """The contract's health document; nothing in it tells what is stored."""
+    now_ms = hub.clock.now_ms()
+    nothing = {"provider": "", "model": "", "configured": False, "remote": False}
+    state = hub.embedder.state()
+    embedding: Body = {
+        "provider": "local" if not hub.embedder.remote else "openai_compatible",
+        "model": hub.embedder.model,
+        "configured": state.status != "off",
+        "remote": hub.embedder.remote,
+        "state": state.status,
+    }
+    if state.reason and state.status == "unavailable":
+        embedding["lastError"] = state.reason
+    return {
+        "ok": True,
+        "version": hub.version,
+        "uptimeMs": max(now_ms - hub.started_ms, 0),
+        "mode": "local",
+        "activeProfile": "byok",
+        "storage": {
+            "backendId": f"{hub.db.dialect}-local",
+            "backend": hub.db.dialect,
+            "schemaVersion": schema.HEAD,
+            "fullText": "fts5" if hub.db.dialect == "sqlite" else "tsvector",
+            "vector": "native",
+            "changeLog": False,
+            "idempotency": True,
+            "jobs": True,
+            "importExport": False,
+            "ready": True,
+        },
+        "models": {"summary": nothing, "evolution": dict(nothing), "embedding": embedding},
+        "capabilities": {
+            "routes": routes,
+            "tools": ["memory.search", "memory.add", "memory.get", "memory.delete"],
+            "memoryLayers": ["L1", "L2", "L3", "Skill"],
+            "supportsCli": True,
+        },
+        "serverTime": iso_z(now_ms),
+    }
+
+
+# -- reading a body ----------------------------------------------------------------------------------------------------
+
+
+def required(body: Body, field: str, operation: str) -> str:
+    """A string that must be there and must not be blank."""
+    value = body.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise Invalid(f"{operation} requires {field}", field=field)
+    return value
+
+
+def optional(body: Body, field: str, operation: str) -> str:
+    value = body.get(field)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Invalid(f"{operation} {field} must be a string", field=field)
+    return value
+
+
+def string_list(body: Body, field: str, operation: str) -> list[str]:
+    value = body.get(field)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Invalid(f"{operation} {field} must be an array of strings", field=field)
+    return value
+
+
+# -- add ---------------------------------------------------------------------------------------------------------------
+
+
+def add(call: Call, body: Body) -> Body:
+    """Store a memory in the default namespace, so that the MCP tools recall it too."""
+    operation = "memory.add"
+    content = required(body, "content", operation)
+    wire_layer = body.get("layer")
+    layer = ids.LAYER_OF_WIRE.get(wire_layer, "trace") if isinstance(wire_layer, str) else "trace"
+    title, source = optional(body, "title", operation), optional(body, "source", operation)
+    session_id, turn_id = optional(body, "sessionId", operation), optional(body, "turnId", operation)
+    adapter, request_id = optional(body, "adapterId", operation), optional(body, "requestId", operation)
+    created = optional(body, "createdAt", operation)
+    if session_id:
+        raise NotFound(f"session not found: {session_id[:200]}")
+    event_ms = _created_ms(created) if created else None
+    given_tags = string_list(body, "tags", operation)
+    tags = [*given_tags, *([source] if source else []), *_tool_tags(content)]
+    if layer != "trace":
+        tags = ["manual", *([source] if source else []), *given_tags]
+    text, _ = strip_recalled(content)
+    key, idempotent = _key(layer, title, content, adapter, request_id, turn_id)
+    body_hash = content_id(repr(sorted((k, repr(v)) for k, v in body.items())))
+    if idempotent:
+        replay = _replay(call, key, body_hash)
+        if replay is not None:
+            return replay
+    saved = memory.remember(
+        call,
+        text,
+        tags=tags,
+        source=source,
+        title=title,
+        layer=layer,
+        key=key,
+        event_ms=event_ms,
+        origin={"turn_id": turn_id, "adapter": adapter, "body": body_hash} if adapter or turn_id else {},
+    )
+    return _added(call, saved.memory, iso_z(call.hub.clock.now_ms()))
+
+
+def _tool_tags(content: str) -> list[str]:
+    """Names of the tools that a turn used, as tags (contract: lower case, 3 to 32 of a-z, 0-9 and +; at most 8)."""
+    heads = (re.sub(r"[^a-z0-9+]", "", str(tool.get("name", "")).lower()) for tool in sections.parse(content).tools)
+    return list(dict.fromkeys(head for head in heads if 3 <= len(head) <= 32))[:8]
+
+
+def _created_ms(text: str) -> int:
+    try:
+        return parse_iso_ms(text, "createdAt")
+    except Invalid as exc:
+        raise Invalid("memory.add createdAt must be an ISO timestamp", field="createdAt") from exc
+
+
+def _key(layer: str, title: str, content: str, adapter: str, request_id: str, turn_id: str) -> tuple[str, bool]:
+    """The upsert identity of the contract, and whether a repeat with another body is a conflict."""
+    if adapter.startswith("agent-source:") and turn_id:
+        return f"memory.add:{adapter}:turn:{turn_id}", False
+    if adapter and request_id:
+        return f"memory.add:{adapter}:{request_id}", True
+    return f"manual:{content_id(f'{ids.WIRE_OF_LAYER[layer]}:{title}:{content}', length=20)}", False
+
+
+def _replay(call: Call, key: str, body_hash: str) -> Body | None:
+    """The first answer again when the same request comes twice; a conflict when its body differs."""
+    settings = call.hub.settings
+    space = space_of(settings.default_namespace, call.caller.id, frozenset(settings.shared_namespaces))
+    with call.read() as v:
+        stored = memories.by_key(v, space.id, call.caller.id, key)
+    if stored is None:
+        return None
+    if stored.origin.get("body") != body_hash:
+        raise Conflict("idempotency key reused with different request body")
+    return _added(call, stored, iso_z(stored.created_ms)) | {"duplicate": True}
+
+
+def _added(call: Call, stored: Memory, server_time: str) -> Body:
+    said = sections.parse(stored.text)
+    title = first_line(said.user or stored.text)
+    if stored.layer in ("policy", "world_model", "skill"):
+        title = stored.title or title
+    return {
+        "id": ids.wire_id(stored.layer, stored.id),
+        "kind": ids.KIND_OF_LAYER[stored.layer],
+        "memoryLayer": ids.WIRE_OF_LAYER[stored.layer],
+        "status": DERIVED_STATUS,
+        "title": title,
+        "summary": excerpt(said.user or stored.text, SNIPPET_CHARS),
+        "tags": list(stored.tags),
+        "createdAt": iso_z(stored.event_ms),
+        "serverTime": server_time,
+    }
+
+
+# -- search ------------------------------------------------------------------------------------------------------------
+
+
+def find(call: Call, body: Body) -> Body:
+    """Search everything readable; the answer is markdown to put before a model, and details with `verbose`."""
+    operation = "memory.search"
+    query = required(body, "query", operation)
+    wire_layers = [ids.LAYER_OF_WIRE[name] for name in string_list(body, "layers", operation) if name in ids.LAYER_OF_WIRE]
+    layers = [*wire_layers, *([""] if "trace" in wire_layers else [])]
+    filters = memory.make_filters(call.hub.settings, tags=string_list(body, "tags", operation), layers=layers)
+    found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=_limit(body.get("limit")))
+    shown = [_section(call, each) for each in found.items]
+    markdown = _markdown(shown) if body.get("includeInjectedContext") is not False else ""
+    answer: Body = {"injectedContext": markdown}
+    if body.get("verbose") is True:
+        answer["debug"] = {
+            "searchEventId": call.hub.ids.new("recall"),
+            "hits": [_hit(each) for each in found.items],
+            "sourceMemoryIds": list(dict.fromkeys(section["memoryIds"][0] for section in shown)),
+            "status": [f"{engine}:{why}" for engine, why in found.findings.unavailable.items()],
+            "sections": shown,
+            "tokenEstimate": sum(section["tokenEstimate"] for section in shown),
+            "serverTime": iso_z(call.hub.clock.now_ms()),
+        }
+    return answer
+
+
+def _limit(value: Any) -> int:
+    """A JSON number, cut to a whole one, at least 1; anything else means the default (contract)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return DEFAULT_LIMIT
+    return max(int(value), 1)
+
+
+def _hit(found: RecalledItem) -> Body:
+    item = found.item
+    return {
+        "id": ids.wire_id(item.layer, item.memory),
+        "kind": ids.KIND_OF_LAYER[item.layer],
+        "memoryLayer": ids.WIRE_OF_LAYER[item.layer],
+        "status": DERIVED_STATUS,
+        "title": item.title or first_line(found.excerpt),
+        "snippet": excerpt(found.excerpt, SNIPPET_CHARS),
+        "score": round(found.hit.score, 4),
+        "tags": list(item.tags),
+        "updatedAt": iso_z(item.updated_ms),
+        "source": "search",
+    }
+
+
+_SECTION_TITLES = {"L1": "Trace", "L2": "Experience", "L3": "Environment Knowledge", "Skill": "Skill"}
+_HEADINGS = {
+    "L1": "## L1 Trace Memories",
+    "L2": "## L2 Experience Memories",
+    "L3": "## L3 Environment Knowledge",
+    "Skill": "## Skill Memories",
+}
+
+
+def _section(call: Call, found: RecalledItem) -> Body:
+    item = found.item
+    wire = ids.wire_id(item.layer, item.memory)
+    layer = ids.WIRE_OF_LAYER[item.layer]
+    content = _CONTENT[layer](wire, item, found.excerpt)
+    return {
+        "id": f"memory-{wire}",
+        "title": _SECTION_TITLES[layer],
+        "kind": ids.KIND_OF_LAYER[item.layer],
+        "memoryLayer": layer,
+        "memoryIds": [wire],
+        "content": content,
+        "tokenEstimate": math.ceil(len(content) / 4),
+    }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}...[truncated]"
+
+
+def _trace(wire: str, item: Item, passage: str) -> str:
+    said = sections.parse(item.text if item.kind != "turn" or len(item.text) <= SHOWN_CHARS else passage)
+    user, agent = (said.user, said.agent) if said.marked else (said.user, "")
+    return (
+        f"id: {wire}\ntimestamp: {iso_z(item.event_ms)}\n\n"
+        f"Historical user statement:\n{_cut(user) or '(empty)'}\n\n"
+        f"Historical assistant response:\n{_cut(agent) or '(empty)'}"
+    )
+
+
+def _experience(wire: str, item: Item, passage: str) -> str:
+    return f"id: {wire}\n\nTrigger:\n{item.title or first_line(item.text)}\n\nGuidance:\n{_cut(item.text.strip())}"
+
+
+def _world(wire: str, item: Item, passage: str) -> str:
+    return f"id: {wire}\n\nTitle:\n{item.title or first_line(item.text)}\n\nContent:\n{_cut(item.text.strip())}"
+
+
+def _skill(wire: str, item: Item, passage: str) -> str:
+    return f"id: {wire}\n\nName:\n{item.title or first_line(item.text)}\n\nDescription:\n{excerpt(item.text, 200)}"
+
+
+_CONTENT = {"L1": _trace, "L2": _experience, "L3": _world, "Skill": _skill}
+
+
+def _markdown(shown: list[Body]) -> str:
+    """The sections by layer, numbered, their lines indented by three spaces (contract, section 9.5)."""
+    blocks = []
+    for layer, heading in _HEADINGS.items():
+        mine = [section for section in shown if section["memoryLayer"] == layer]
+        if mine:
+            numbered = [
+                f"{number}. {section['title']}\n" + "\n".join(f"   {line}" if line else "" for line in section["content"].split("\n"))
+                for number, section in enumerate(mine, 1)
+            ]
+            blocks.append("\n\n".join([heading, *numbered]))
+    return "\n\n".join(blocks)
+
+
+# -- one memory --------------------------------------------------------------------------------------------------------
+
+
+def _find(call: Call, wire: str) -> Memory:
+    if wire.startswith("raw_"):
+        raise Invalid("raw turn ids are internal; read the memory that the turn became instead", field="id")
+    prefix = ids.id_prefix(wire)
+    with call.read() as v:
+        found = memories.by_id_prefix(v, prefix) if prefix else None
+    if found is None or ids.wire_id(found.layer, found.id) != wire:
+        raise NotFound(f"memory not found: {wire[:200]}")
+    return found
+
+
+def get(call: Call, wire: str) -> Body:
+    """One memory in full."""
+    found = _find(call, wire)
+    said = sections.parse(found.text)
+    layer = ids.WIRE_OF_LAYER[found.layer]
+    title = found.title or first_line(said.user or found.text)
+    summary = excerpt(said.user or found.text, SNIPPET_CHARS)
+    info: Body = {"title": title, "summary": summary, "source": found.source or "manual", "tags": list(found.tags)}
+    if found.origin.get("turn_id"):
+        info["turn_id"] = found.origin["turn_id"]
+    refs: Body = {"policyLinks": []}
+    item: Body = {
+        "id": wire,
+        "kind": ids.KIND_OF_LAYER[found.layer],
+        "memoryLayer": layer,
+        "status": DERIVED_STATUS,
+        "title": title,
+        "summary": summary,
+        "tags": list(found.tags),
+        "updatedAt": iso_z(found.updated_ms),
+        "version": found.revision,
+        "processing": _processing(call, found, wire),
+        "body": _body(found, said, summary),
+        "createdAt": iso_z(found.event_ms),
+        "sourceMemoryIds": [],
+        "metadata": {
+            "source": found.source or "manual",
+            "info": info,
+            "properties": {
+                "memory_type": "LongTermMemory",
+                "status": DERIVED_STATUS,
+                "tags": list(found.tags),
+                "info": info,
+                "internal_info": _internal(found, said, layer, title, summary),
+            },
+            "refs": refs,
+        },
+        **_layer_block(found),
+        "refs": refs,
+        "etag": f"{wire}-v{found.revision}",
+    }
+    return {**item, "item": dict(item)}
+
+
+def _internal(found: Memory, said: sections.Sections, layer: str, title: str, summary: str) -> Body:
+    internal: Body = {
+        "memory_layer": layer,
+        "memory_kind": ids.KIND_OF_LAYER[found.layer],
+        "schema_version": 1,
+        "source": found.source,
+        "title": title,
+        "summary": summary,
+    }
+    if layer == "L1":
+        internal["trace"] = {
+            "key": found.key or "",
+            "ts": found.event_ms,
+            "turn_id": found.origin.get("turn_id", ""),
+            "user_text": said.user,
+            "agent_text": said.agent,
+            "userText": said.user,
+            "agentText": said.agent,
+            "tool_calls": list(said.tools),
+            "summary": summary,
+            "tags": list(found.tags),
+        }
+    return internal
+
+
+def _layer_block(found: Memory) -> Body:
+    match found.layer:
+        case "policy":
+            return {"policy": {"utilityScore": 0, "confidence": 0, "evidenceMemoryIds": [], "repairHints": []}}
+        case "world_model":
+            return {"worldModel": {"sourceMemoryIds": [], "confidence": 0}}
+        case "skill":
+            return {"skill": {"invocationGuide": found.text, "sourcePolicyIds": [], "sourceWorldModelIds": []}}
+        case _:
+            return {"trace": {"turnId": found.origin.get("turn_id", "")}}
+
+
+def _body(found: Memory, said: sections.Sections, summary: str) -> str:
+    if ids.WIRE_OF_LAYER[found.layer] != "L1":
+        return found.text
+    lines = [f"Summary: {summary}", "User:", said.user]
+    if said.tools:
+        lines += ["Tool calls:", *(f"- {tool.get('name', 'tool')}" for tool in said.tools)]
+    return "\n".join([*lines, "Agent:", said.agent])
+
+
+def _processing(call: Call, found: Memory, wire: str) -> Body:
+    """Whether the memory's vectors are there yet; text search never waits for them."""
+    with call.read() as v:
+        waiting = search.pending_of(v, found.space, found.id)
+    state = "embedding_pending" if waiting else "ready"
+    return {
+        "memoryId": wire,
+        "state": state,
+        "stage": "embedding" if waiting else "done",
+        "activeJobId": None,
+        "attemptCount": 0,
+        "manualRetryCount": 0,
+        "retryAction": "none",
+        "errorCode": None,
+        "errorMessage": None,
+        "failedAt": None,
+        "updatedAt": iso_z(found.updated_ms),
+    }
+
+
+def delete(call: Call, wire: str) -> Body:
+    """Remove a memory of the caller for good."""
+    found = _find(call, wire)
+    if memory.forget(call, found.id) == 0:
+        raise NotFound(f"memory not found: {wire[:200]}")
+    return {
+        "ok": True,
+        "id": wire,
+        "kind": ids.KIND_OF_LAYER[found.layer],
+        "status": "deleted",
+        "changeSeq": 0,
+        "syncCursor": "",
+        "auditId": "",
+        "serverTime": iso_z(call.hub.clock.now_ms()),
+    }
