@@ -22,20 +22,27 @@ def strip_recalled(text: str, *, cut_open: bool = False) -> tuple[str, int]:
     if "<" not in text:
         return text, 0
     spans: list[list[int]] = []
-    opened: int | None = None
+    opened: list[int] = []
     for tag in _FENCE.finditer(text):
         if not tag[1]:
-            opened = tag.start() if opened is None else opened
-        elif opened is not None:
-            spans.append([opened, tag.end()])
-            opened = None
+            opened.append(tag.start())
+        elif opened:
+            # Somebody may write about the tag before the real block: it begins where a tag opens a line.
+            spans.append([next((at for at in opened if _opens_line(text, at)), opened[0]), tag.end()])
+            opened.clear()
         elif spans:
             spans[-1][1] = tag.end()
-    if opened is not None and cut_open and not text[:opened].rpartition("\n")[2].strip():
-        spans.append([opened, len(text)])
+    left_open = next((at for at in opened if _opens_line(text, at)), None) if cut_open else None
+    if left_open is not None:
+        spans.append([left_open, len(text)])
     kept, cursor = [], 0
     for start, end in spans:
         kept.append(text[cursor:start])
         cursor = end
     without, frames = _REQUEST_FRAME.subn("", "".join((*kept, text[cursor:])))
     return (without.strip() if spans or frames else text), len(spans)
+
+
+def _opens_line(text: str, at: int) -> bool:
+    # A window keeps a line of a million tags from being looked at a million times.
+    return not text[max(0, at - 200) : at].rpartition("\n")[2].strip()

@@ -125,9 +125,7 @@ _NEXT_WORD = re.compile(r"s?[_\-]{0,2}([A-Z]?[a-z]+|[A-Z]+)")
 
 def _speaks_about_it(rest_of_name: str) -> bool:
     word = _NEXT_WORD.match(rest_of_name)
-    return word is not None and (
-        word[1].lower() in _ABOUT_IT or word[1].lower().removesuffix("s") in _ABOUT_IT
-    )
+    return word is not None and (word[1].lower() in _ABOUT_IT or word[1].lower().removesuffix("s") in _ABOUT_IT)
 
 
 def _wordiness(value: str) -> float:
@@ -155,9 +153,7 @@ def _has_letter_and_digit(value: str) -> bool:
 # --- spans by pattern ---------------------------------------------------------------------------------------
 
 
-def _pattern(
-    expression: str, accept: Callable[[str], bool] | None = None, flags: re.RegexFlag = re.NOFLAG
-) -> Find:
+def _pattern(expression: str, accept: Callable[[str], bool] | None = None, flags: re.RegexFlag = re.NOFLAG) -> Find:
     """Spans of the group `secret`, or of the whole match where it is not used, that `accept` agrees to."""
     compiled = re.compile(expression, flags)
     named = "secret" in compiled.groupindex
@@ -277,9 +273,7 @@ def _assigned(text: str, names: Iterable[Span]) -> Iterator[_Assigned]:
         group = next(g for g in ("double", "single", "inner", "bare") if match[g] is not None)
         start, end = match.span(group)
         if group == "bare":
-            end = start + len(
-                match[group].rstrip("):.,;]}*")
-            )  # what belongs to the sentence or call around it
+            end = start + len(match[group].rstrip("):.,;]}*"))  # what belongs to the sentence or call around it
         if end > start:
             yield _Assigned(
                 name=text[name_start:name_end],
@@ -327,9 +321,7 @@ def _word_is_password(found: _Assigned) -> bool:
     return found.name.isupper() or not found.closes_argument
 
 
-def _occurrences(
-    lowered: str, words: tuple[str, ...], accept: Callable[[int], bool] | None = None
-) -> list[Span]:
+def _occurrences(lowered: str, words: tuple[str, ...], accept: Callable[[int], bool] | None = None) -> list[Span]:
     """Where `words` occur, in order. Word by word is ten times as fast as one pattern for all of them."""
     found: list[Span] = []
     for word in words:
