@@ -27,7 +27,7 @@ class Settings:
     )
     database_url: str = _setting(
         "",
-        "Empty: one SQLite file in data_dir. `memory`: nothing is kept. `sqlite:///PATH` or `postgresql://…` otherwise.",
+        "Empty: one SQLite file in data_dir. `memory`: nothing is kept. Else `sqlite:///PATH` or `postgresql://…`.",
         aliases=("POLYMNEMO_DATABASE_URL", "MEMMY_MEMORY_DB", "MEMORY_SERVICE_DB", "DATABASE_URL"),
         secret=True,
         group="store",
@@ -54,7 +54,9 @@ class Settings:
         group="server",
     )
     mcp_path: str = _setting("/mcp", "Path of the MCP endpoint.", aliases=("POLYMNEMO_MCP_PATH",), group="server")
-    mcp_profile: str = _setting("memory", "Which tools mcp_path offers: a profile name (see docs/tools.md).", group="server")
+    mcp_profile: str = _setting(
+        "memory", "Which tools mcp_path offers: a profile name (see docs/tools.md).", group="server"
+    )
     allowed_hosts: tuple[str, ...] = _setting(
         (),
         "Host header values accepted besides loopback, comma separated; `*` after the colon allows any port.",
@@ -65,11 +67,15 @@ class Settings:
     )
     max_request_bytes: int = _setting(16 * 1024 * 1024, "Largest MCP request body in bytes.", group="server")
     max_rest_request_bytes: int = _setting(2 * 1024 * 1024, "Largest REST request body in bytes.", group="server")
-    worker_threads: int = _setting(16, "How many calls run at once; also the size of the Postgres pool.", group="server")
+    worker_threads: int = _setting(
+        16, "How many calls run at once; also the size of the Postgres pool.", group="server"
+    )
     log_level: str = _setting(
         "INFO", "DEBUG, INFO, WARNING or ERROR.", aliases=("POLYMNEMO_LOG_LEVEL", "MEMMY_LOG_LEVEL"), group="server"
     )
-    log_format: str = _setting("text", "`text` or `json` (one object a line).", aliases=("POLYMNEMO_LOG_FORMAT",), group="server")
+    log_format: str = _setting(
+        "text", "`text` or `json` (one object a line).", aliases=("POLYMNEMO_LOG_FORMAT",), group="server"
+    )
 
     # -- who may do what
     auth: str = _setting(
@@ -94,19 +100,32 @@ class Settings:
 
     # -- memory tools
     default_namespace: str = _setting(
-        "shared", "Namespace of remember, recall and list_memories when none is given.",
-        aliases=("POLYMNEMO_DEFAULT_NAMESPACE",), group="memory",
+        "shared",
+        "Namespace of remember, recall and list_memories when none is given.",
+        aliases=("POLYMNEMO_DEFAULT_NAMESPACE",),
+        group="memory",
     )
     session_namespace: str = _setting(
-        "sessions", "Namespace of save_session when none is given.", aliases=("POLYMNEMO_SESSION_NAMESPACE",), group="memory"
+        "sessions",
+        "Namespace of save_session when none is given.",
+        aliases=("POLYMNEMO_SESSION_NAMESPACE",),
+        group="memory",
     )
     transcript_namespace: str = _setting("transcripts", "Namespace that imported transcripts go to.", group="memory")
-    recall_limit: int = _setting(8, "Hits of a recall that names no limit.", aliases=("POLYMNEMO_RECALL_LIMIT",), group="memory")
+    recall_limit: int = _setting(
+        8, "Hits of a recall that names no limit.", aliases=("POLYMNEMO_RECALL_LIMIT",), group="memory"
+    )
     list_limit: int = _setting(
-        20, "Items of list_memories and of the resource when no limit is named.", aliases=("POLYMNEMO_LIST_LIMIT",), group="memory"
+        20,
+        "Items of list_memories and of the resource when no limit is named.",
+        aliases=("POLYMNEMO_LIST_LIMIT",),
+        group="memory",
     )
     chunk_tokens: int = _setting(
-        120, "Target size of a chunk, the unit of search, in tokens.", aliases=("POLYMNEMO_CHUNK_TOKENS",), group="memory"
+        120,
+        "Target size of a chunk, the unit of search, in tokens.",
+        aliases=("POLYMNEMO_CHUNK_TOKENS",),
+        group="memory",
     )
     chunk_overlap_tokens: int = _setting(
         20,
@@ -116,11 +135,17 @@ class Settings:
     )
 
     # -- limits on input
-    max_content_chars: int = _setting(200_000, "Longest text of remember, update and memory/add, in characters.", group="limits")
+    max_content_chars: int = _setting(
+        200_000, "Longest text of remember, update and memory/add, in characters.", group="limits"
+    )
     max_session_chars: int = _setting(8_000_000, "Longest saved session in characters.", group="limits")
     max_query_chars: int = _setting(8_000, "Longest recall query in characters.", group="limits")
-    max_limit: int = _setting(200, "Most items a recall or list returns at once; a larger limit is lowered to it.", group="limits")
-    max_page_chars: int = _setting(200_000, "Largest page of load_session in characters; a larger one is lowered to it.", group="limits")
+    max_limit: int = _setting(
+        200, "Most items a recall or list returns at once; a larger limit is lowered to it.", group="limits"
+    )
+    max_page_chars: int = _setting(
+        200_000, "Largest page of load_session in characters; a larger one is lowered to it.", group="limits"
+    )
     max_tags: int = _setting(64, "Most tags of one memory.", group="limits")
     max_name_chars: int = _setting(256, "Longest namespace, tag, source or session id in characters.", group="limits")
 
@@ -132,12 +157,17 @@ class Settings:
         group="embeddings",
     )
     embed_model: str = _setting(
-        "", "Model name for `fastembed` and `http`.", aliases=("POLYMNEMO_EMBED_MODEL", "MEMMY_EMBEDDING_MODEL"), group="embeddings"
+        "",
+        "Model name for `fastembed` and `http`.",
+        aliases=("POLYMNEMO_EMBED_MODEL", "MEMMY_EMBEDDING_MODEL"),
+        group="embeddings",
     )
     embed_dims: int = _setting(
         0, "Vector size of the `http` model; 0 asks the endpoint.", aliases=("POLYMNEMO_EMBED_DIM",), group="embeddings"
     )
-    embed_folder: str = _setting("", "Folder with model weights to use instead of the bundled ones.", group="embeddings")
+    embed_folder: str = _setting(
+        "", "Folder with model weights to use instead of the bundled ones.", group="embeddings"
+    )
     embed_url: str = _setting(
         "",
         "Base URL of an OpenAI-compatible embeddings endpoint. Text is sent there when embedder is `http`.",
@@ -149,7 +179,9 @@ class Settings:
     )
     embed_threads: int = _setting(1, "Threads of the local model; more help only on idle machines.", group="embeddings")
     embed_eager_ms: int = _setting(
-        250, "How long a write may wait for its own vectors after it is stored; the rest follows in the background.", group="embeddings"
+        250,
+        "How long a write may wait for its own vectors after it is stored; the rest follows in the background.",
+        group="embeddings",
     )
 
 

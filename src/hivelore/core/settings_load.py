@@ -84,9 +84,7 @@ _OLD_DEFAULT_MODELS = frozenset(
 
 # Kubernetes sets NAME_PORT=tcp://… and NAME_SERVICE_HOST for every service; one named "hivelore" is likely.
 _SERVICE_LINK_VALUE = re.compile(r"(tcp|udp|sctp)://")
-_SERVICE_LINK_NAME = re.compile(
-    r"HIVELORE_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)"
-)
+_SERVICE_LINK_NAME = re.compile(r"HIVELORE_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)")
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)
 
@@ -337,9 +335,7 @@ def _expand(value: object, references: Mapping[str, str]) -> object:
         if variable is None:
             return "${"
         if not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
-            raise _Problem(
-                "holds a ${…} that is not the name of a variable; write $${ where ${ itself is meant."
-            )
+            raise _Problem("holds a ${…} that is not the name of a variable; write $${ where ${ itself is meant.")
         if variable not in references:
             raise _Problem(f"refers to ${{{variable}}}, which is not set in the environment.")
         return references[variable]
@@ -489,9 +485,7 @@ def _wrong(name: str, value: object) -> _Problem:
         str: "a text",
     }
     came = kinds.get(type(value), "something else")
-    quoted_hint = (
-        " Put it in quotes." if kind_of(name) == "text" and not isinstance(value, str | list | dict) else ""
-    )
+    quoted_hint = " Put it in quotes." if kind_of(name) == "text" and not isinstance(value, str | list | dict) else ""
     hint = ""
     if isinstance(value, str | int | float) and not metadata_of(name).get("secret"):
         came = _quoted(shown(value))
@@ -503,9 +497,7 @@ def _quoted(text: str) -> str:
     return f"“{text if len(text) <= 60 else text[:59] + '…'}”"
 
 
-def _unknown_variables(
-    env: Mapping[str, str], env_files: Sequence[tuple[str, Mapping[str, str]]]
-) -> Iterator[str]:
+def _unknown_variables(env: Mapping[str, str], env_files: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     known = [*(variable_of(name) for name in setting_names()), *OTHER_VARIABLES]
     for label, content in (("the environment", env), *env_files):
         for variable in sorted(content):

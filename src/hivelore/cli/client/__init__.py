@@ -1,0 +1,1 @@
+"""Commands that talk to a running server over HTTP. Standard library only, so that they answer at once."""

@@ -1,0 +1,214 @@
+"""The stdio relay: copies JSON-RPC between a client's pipes and the running server's HTTP endpoint.
+
+Imports neither the MCP SDK nor SQL. Requests run in parallel, answers are written whole. A server that restarts is
+found again by its note; while it is away, requests get a JSON-RPC error that says what to start, and the relay lives
+on. It ends when standard input ends, when standard output breaks, or when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+NOTE = "server.json"
+PARALLEL = 8
+ANSWER_TIMEOUT_S = 300
+PROBE_TIMEOUT_S = 1.0
+RECONNECT_S = 6.0
+RECONNECT_PAUSE_S = 0.2
+MAX_LINE_BYTES = 64 * 1024 * 1024
+
+_MODERN_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_INTERNAL_ERROR, _PARSE_ERROR = -32603, -32700
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The MCP endpoint of a running server, and the folder whose note named it."""
+
+    folder: Path
+    host: str
+    port: int
+    path: str
+
+
+def find_server(folder: Path) -> Endpoint | None:
+    """The server that left its note in the folder, if it answers."""
+    try:
+        note = json.loads((folder / NOTE).read_text())
+        url = urlsplit(note["url"])
+        endpoint = Endpoint(folder, url.hostname or "127.0.0.1", url.port or 80, str(note["mcp_path"]))
+        connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=PROBE_TIMEOUT_S)
+        try:
+            connection.request("GET", "/healthz")
+            return endpoint if connection.getresponse().status == 200 else None
+        finally:
+            connection.close()
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+        return None
+
+
+class Relay:
+    """State of one relay: where the server is, and which protocol version the client agreed on."""
+
+    def __init__(self, endpoint: Endpoint, key: str) -> None:
+        self._endpoint = endpoint
+        self._key = key
+        self._version = ""
+        self._write_lock = threading.Lock()
+
+    def handle(self, line: bytes) -> None:
+        """Send one message of the client and write what comes back."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self.write(_error(None, _PARSE_ERROR, "Parse error: each line must be one JSON-RPC message in UTF-8."))
+            return
+        if not isinstance(message, dict):
+            self.write(_error(None, -32600, "Invalid request: a message must be a JSON object."))
+            return
+        try:
+            answers = self._post(message)
+        except (OSError, http.client.HTTPException, ValueError):
+            answers = self._post_after_restart(message)
+        for answer in answers:
+            if message.get("method") == "initialize":
+                self._version = str((answer.get("result") or {}).get("protocolVersion", ""))
+            self.write(answer)
+
+    def _post_after_restart(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Look for the server again for a few seconds; the message was not answered, so it is sent once more."""
+        deadline = time.monotonic() + RECONNECT_S
+        while time.monotonic() < deadline:
+            found = find_server(self._endpoint.folder)
+            if found is not None:
+                self._endpoint = found
+                try:
+                    return self._post(message)
+                except (OSError, http.client.HTTPException, ValueError):
+                    pass
+            time.sleep(RECONNECT_PAUSE_S)
+        if "id" not in message:
+            return []
+        return [
+            _error(
+                message["id"],
+                _INTERNAL_ERROR,
+                "The hivelore server does not answer. Start it with: hivelore serve",
+            )
+        ]
+
+    def _post(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        connection = http.client.HTTPConnection(self._endpoint.host, self._endpoint.port, timeout=ANSWER_TIMEOUT_S)
+        try:
+            body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+            connection.request("POST", self._endpoint.path, body, self._headers(message))
+            response = connection.getresponse()
+            raw = response.read()
+        finally:
+            connection.close()
+        if response.status == 202 or "id" not in message:
+            return []
+        if "text/event-stream" in response.headers.get("content-type", ""):
+            return [json.loads(data) for data in _event_data(raw.decode("utf-8", "replace")) if data]
+        if "application/json" in response.headers.get("content-type", ""):
+            answer = json.loads(raw)
+            if isinstance(answer, dict) and answer.get("jsonrpc"):
+                return [{**answer, "id": message["id"]} if answer.get("id") is None else answer]
+        words = f"The server answered with HTTP status {response.status}: {raw[:200].decode('utf-8', 'replace')}"
+        return [_error(message["id"], _INTERNAL_ERROR, words)]
+
+    def _headers(self, message: dict[str, Any]) -> dict[str, str]:
+        """The headers that the HTTP transport asks for; newer protocol versions repeat parts of the message there."""
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            "user-agent": "hivelore-stdio",
+        }
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        parameters = message.get("params")
+        parameters = parameters if isinstance(parameters, dict) else {}
+        meta = parameters.get("_meta")
+        modern = meta.get(_MODERN_VERSION_KEY) if isinstance(meta, dict) else None
+        if isinstance(modern, str):
+            method = str(message.get("method", ""))
+            headers |= {"mcp-protocol-version": modern, "mcp-method": method}
+            name = parameters.get(_NAMED_BY.get(method, ""))
+            if isinstance(name, str):
+                headers["mcp-name"] = _header_safe(name)
+        elif self._version:
+            headers["mcp-protocol-version"] = self._version
+        return headers
+
+    def write(self, answer: dict[str, Any]) -> None:
+        line = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        with self._write_lock:
+            try:
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
+            except (BrokenPipeError, ValueError):
+                os._exit(0)  # the client is gone; there is nobody left to tell
+
+
+def _header_safe(name: str) -> str:
+    """A header value carries Latin-1 only; other names travel as base64, in the form the protocol prescribes."""
+    if name.isascii() and name.isprintable():
+        return name
+    import base64
+
+    return f"=?base64?{base64.b64encode(name.encode()).decode()}?="
+
+
+def _event_data(text: str) -> list[str]:
+    """The data of each server-sent event."""
+    return [
+        "\n".join(
+            line.removeprefix("data:").removeprefix(" ") for line in event.split("\n") if line.startswith("data:")
+        )
+        for event in text.replace("\r\n", "\n").split("\n\n")
+        if event.strip()
+    ]
+
+
+def _error(id: Any, code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+
+
+def run(endpoint: Endpoint, key: str) -> int:
+    """Relay until standard input ends."""
+    relay = Relay(endpoint, key)
+    end_with_parent()
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        while True:
+            line = sys.stdin.buffer.readline(MAX_LINE_BYTES)
+            if not line:
+                return 0
+            if not line.strip():
+                continue
+            if b'"initialize"' in line:
+                relay.handle(line)  # what follows depends on the version agreed here
+            else:
+                pool.submit(relay.handle, line)
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone; some clients die without closing our input."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(2)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()

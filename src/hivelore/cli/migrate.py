@@ -1,0 +1,42 @@
+"""`hivelore migrate`: bring the database's schema to this version."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+
+from hivelore.app import database_url
+from hivelore.cli import output
+from hivelore.cli.start import prepare_folder
+from hivelore.core.settings import Settings
+from hivelore.sql import schema
+from hivelore.sql.database import Database
+
+
+def run(args: Namespace) -> int:
+    """Migrate, or with `--check` only look: exit code 0 when the schema is current, 69 when it is not."""
+    settings: Settings = args.loaded.settings
+    prepare_folder(settings)
+    db = Database(database_url(settings), pool_size=2)
+    try:
+        with db.read() as connection:
+            before = schema.stored_revision(connection)
+        if args.check:
+            schema.check(db)
+        backup = None
+        if before != schema.HEAD and not args.check:
+            if before is not None and db.dialect == "sqlite":
+                backup = schema.back_up(db, before)
+            schema.migrate(db)
+        answer = {"from": before, "to": schema.HEAD, "changed": before != schema.HEAD, "backup": backup}
+    finally:
+        db.close()
+    if args.json:
+        output.say(json.dumps(answer))
+    elif answer["changed"]:
+        output.say(
+            f"Migrated from schema {before or 'none'} to {schema.HEAD}." + (f" Backup: {backup}" if backup else "")
+        )
+    else:
+        output.say(f"The schema is current ({schema.HEAD}).")
+    return 0
