@@ -49,7 +49,8 @@ def read_cursor(cursor: str | None) -> Position:
 
 
 def _plausible(after: After) -> bool:
-    """Whether a position can be one of ours: a client may send anything, and a database takes only what fits its columns."""
+    """Whether a position can be one of ours: a client may send anything, and a database takes only what fits its
+    columns."""
     small = abs(after.created_ms) < 2**53 and 0 <= after.seq < 2**31 and 0 <= after.rows_before < 10**12
     return small and after.id.isascii() and after.id.isalnum() and len(after.id) <= 64
 

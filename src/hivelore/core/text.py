@@ -111,7 +111,8 @@ def _best_boundary(text: str, start: int, end: int) -> int:
 
 
 def tail_context(text: str, tokens: int) -> str:
-    """The last words of `text`, about `tokens` long, beginning at a word; what is embedded in front of the next chunk."""
+    """The last words of `text`, about `tokens` long, beginning at a word; what is embedded in front of the next
+    chunk."""
     if tokens <= 0 or not text:
         return ""
     piece = text[-tokens * 4 :]

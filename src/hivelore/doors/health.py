@@ -1,4 +1,5 @@
-"""`/healthz` (the process is alive) and `/readyz` (the store answers, the schema is current, where the embedder stands)."""
+"""`/healthz` (the process is alive) and `/readyz` (the store answers, the schema is current, where the embedder
+stands)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The web application: every HTTP door on one port behind one guard.
 
-The guard checks Host and Origin on every route, so that no page in a browser can reach a server on loopback by a foreign
-name or from a foreign site.
+The guard checks Host and Origin on every route, so that no page in a browser can reach a server on loopback by a
+foreign name or from a foreign site.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")}
+            headers = {
+                name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")
+            }
             if not _allowed(headers.get(b"host"), self._hosts):
-                return await _refuse("Host", "HIVELORE_ALLOWED_HOSTS")(scope, receive, send)
+                await _refuse("Host", "HIVELORE_ALLOWED_HOSTS")(scope, receive, send)
+                return
             origin = headers.get(b"origin")
             if origin is not None and not _allowed(origin, self._origins):
-                return await _refuse("Origin", "HIVELORE_ALLOWED_ORIGINS")(scope, receive, send)
+                await _refuse("Origin", "HIVELORE_ALLOWED_ORIGINS")(scope, receive, send)
+                return
         await self._app(scope, receive, send)
 
 
@@ -54,7 +58,7 @@ def _allowed(value: str | None, patterns: Iterable[str]) -> bool:
     for pattern in patterns:
         pattern = pattern.lower()
         bare = pattern.removesuffix(":*")
-        if value == pattern or value == bare:
+        if value in (pattern, bare):
             return True
         named_port = bare.rpartition(":")[2].isdigit() and not bare.endswith("]")
         rest = value.removeprefix(bare)

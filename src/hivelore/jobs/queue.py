@@ -11,7 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Index, Integer, String, Table, Text, and_, func, or_, select, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    and_,
+    func,
+    or_,
+    select,
+    text,
+)
 from sqlalchemy.exc import IntegrityError
 
 from hivelore.sql.tables import metadata
@@ -156,5 +170,5 @@ def fail(connection: Connection, job: Job, *, error: str, now_ms: int, retry_in_
 
 def counts(connection: Connection) -> dict[str, int]:
     """How many jobs wait, run and have failed for good."""
-    rows = connection.execute(select(jobs.c.status, func.count()).group_by(jobs.c.status)).all()
-    return {WAITING: 0, RUNNING: 0, FAILED: 0} | {status: count for status, count in rows}
+    rows = connection.execute(select(jobs.c.status, func.count().label("number")).group_by(jobs.c.status)).all()
+    return {WAITING: 0, RUNNING: 0, FAILED: 0} | {row.status: row.number for row in rows}

@@ -59,7 +59,11 @@ def run_one(db: Database, handlers: Handlers, clock: Clock) -> bool:
             log.exception("job %s failed (attempt %d)", job.name, job.attempts)
         with db.write() as connection:
             queue.fail(
-                connection, job, error=clean(f"{type(exc).__name__}: {exc}").text[:500], now_ms=clock.now_ms(), retry_in_ms=retry
+                connection,
+                job,
+                error=clean(f"{type(exc).__name__}: {exc}").text[:500],
+                now_ms=clock.now_ms(),
+                retry_in_ms=retry,
             )
     else:
         with db.write() as connection:

@@ -45,7 +45,7 @@ class BearerKeyAuth:
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             raise Unauthenticated("Authentication failed: the Authorization header must be: Bearer <key>")
-        digest = hashlib.sha256(key.strip().encode()).digest()
+        digest = hashlib.sha256(key.strip().encode("utf-8", "surrogatepass")).digest()
         found = None
         for known, principal in self._principals:
             if hmac.compare_digest(known, digest):

@@ -60,7 +60,14 @@ memories = Table(
 )
 Index("ix_memory_id", memories.c.id)
 # Covers listing and counting: neither touches the rows themselves.
-Index("ix_memory_listing", memories.c.space, memories.c.created_ms, memories.c.id, memories.c.part_count, memories.c.expires_ms)
+Index(
+    "ix_memory_listing",
+    memories.c.space,
+    memories.c.created_ms,
+    memories.c.id,
+    memories.c.part_count,
+    memories.c.expires_ms,
+)
 Index(
     "uq_memory_key",
     memories.c.space,
@@ -255,7 +262,9 @@ def _following_tables() -> list[Table]:
 def buried_keys(v: View, space: str, owner: str, keys: Sequence[str]) -> set[str]:
     """Which of these keys belonged to memories that their owner removed."""
     rows = v.connection.execute(
-        select(tombstones.c.key).where(tombstones.c.space == space, tombstones.c.owner == owner, tombstones.c.key.in_(keys))
+        select(tombstones.c.key).where(
+            tombstones.c.space == space, tombstones.c.owner == owner, tombstones.c.key.in_(keys)
+        )
     )
     return set(rows.scalars())
 
@@ -285,10 +294,18 @@ def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
 def by_id_prefix(v: View, prefix: str) -> Memory | None:
     """The one readable memory whose id begins with `prefix` (hex); None when there is none or more than one."""
     in_range = and_(memories.c.id >= prefix, memories.c.id < prefix + "g")
-    rows = v.connection.execute(
-        select(memories.c.id).where(in_range, identity.visible(v, memories.c.space, Scope(None))).limit(2)
-    ).scalars().all()
-    return _one(v, and_(memories.c.id == rows[0], identity.visible(v, memories.c.space, Scope(None)))) if len(rows) == 1 else None
+    rows = (
+        v.connection.execute(
+            select(memories.c.id).where(in_range, identity.visible(v, memories.c.space, Scope(None))).limit(2)
+        )
+        .scalars()
+        .all()
+    )
+    return (
+        _one(v, and_(memories.c.id == rows[0], identity.visible(v, memories.c.space, Scope(None))))
+        if len(rows) == 1
+        else None
+    )
 
 
 def _one(v: View, condition: ColumnElement[bool]) -> Memory | None:
@@ -345,7 +362,9 @@ def _items() -> Select[Any]:
         memories.c.layer,
         memories.c.status,
         memories.c.title,
-        case((own, memories.c.text), else_=func.substr(memories.c.text, parts.c.start + 1, parts.c.length)).label("text"),
+        case((own, memories.c.text), else_=func.substr(memories.c.text, parts.c.start + 1, parts.c.length)).label(
+            "text"
+        ),
         memories.c.tags,
         memories.c.source,
         func.coalesce(parts.c.seq, 0).label("seq"),
@@ -431,7 +450,13 @@ def items(v: View, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, st
 
 def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -> bool:
     """Connect two memories; False when they were connected already."""
-    row = {"space": space, "from_memory": from_memory, "relation": relation, "to_memory": to_memory, "created_ms": w.now_ms}
+    row = {
+        "space": space,
+        "from_memory": from_memory,
+        "relation": relation,
+        "to_memory": to_memory,
+        "created_ms": w.now_ms,
+    }
     return insert_if_absent(w.connection, links, row)
 
 

@@ -39,7 +39,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must satisfy besides its scope; empty tuples and None mean no condition. `tags` must all be present."""
+    """What a hit must satisfy besides its scope; empty tuples and None mean no condition. `tags` must all be
+    present."""
 
     tags: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -113,3 +114,16 @@ class Candidate:
 
     chunk: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A candidate's place: which entry and piece it belongs to, and its exact cosine where it has a vector."""
+
+    chunk: int
+    kind: str
+    ref: str
+    piece: str
+    space: str
+    event_ms: int
+    cosine: float | None

@@ -12,12 +12,30 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, BigInteger, Boolean, ColumnElement, Connection, Float, Text, and_, case, cast, func, literal, literal_column, select, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Float,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import UserDefinedType
 
-from hivelore.base.search.model import Candidate
+from hivelore.base.search.model import Candidate, Placed
 from hivelore.base.search.tables import chunks, token_rows, vectors
+from hivelore.sql.types import full_vector_literal
 
 RESCORED = 300  # candidates that get a BM25 score
 COUNTED = 20_000  # document frequencies are counted up to here; beyond it a term is simply "common"
@@ -34,7 +52,10 @@ def _literal(found: Sequence[str]) -> str:
     for place, token in enumerate(found, start=1):
         places.setdefault(token, []).append(min(place, _MAX_POSITION))
     return " ".join(
-        "'" + token.replace("\\", "\\\\").replace("'", "''") + "':" + ",".join(map(str, dict.fromkeys(at[:_MAX_POSITIONS])))
+        "'"
+        + token.replace("\\", "\\\\").replace("'", "''")
+        + "':"
+        + ",".join(map(str, dict.fromkeys(at[:_MAX_POSITIONS])))
         for token, at in places.items()
     )
 
@@ -102,7 +123,9 @@ def match_text(
         rarity = rarity + case((_holds(_tsquery(term)), weight), else_=0.0)
     statement = (
         select(chunks.c.id, cast(token_rows.c.tokens, Text).label("tokens"))
-        .select_from(token_rows.join(chunks, and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)))
+        .select_from(
+            token_rows.join(chunks, and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk))
+        )
         .where(_holds(" | ".join(_tsquery(term) for term in terms)), *where)
         .order_by(rarity.desc(), chunks.c.id)
         .limit(max(RESCORED, limit))
@@ -155,28 +178,56 @@ def _bm25(tsvector: str, idf: dict[str, float], average: float) -> float:
 
 def nearest(
     connection: Connection, model: int, dims: int, query: str, where: Sequence[ColumnElement[bool]], limit: int
-) -> list[Candidate]:
-    """The nearest chunks by cosine similarity. `query` is a pgvector literal.
+) -> list[int]:
+    """The nearest chunks by cosine similarity, best first. `query` is a pgvector literal.
 
-    Small scopes are searched exactly (btree, then sort); large ones through HNSW with iterative scan, because a filtered
-    HNSW query without it silently returns too few rows.
+    Small scopes are searched exactly (btree, then sort); large ones through HNSW with iterative scan, because a
+    filtered HNSW query without it silently returns too few rows.
     """
     joined = vectors.join(chunks, and_(chunks.c.space == vectors.c.space, chunks.c.id == vectors.c.chunk))
     sample = select(literal(1)).select_from(joined).where(vectors.c.model == model, *where).limit(EXACT_LIMIT_ROWS + 1)
     in_scope = int(connection.execute(select(func.count()).select_from(sample.subquery())).scalar_one())
     if in_scope == 0:
         return []
-    sized = _SizedHalfVec(dims)
-    distance = cast(vectors.c.vec, sized).op("<=>", return_type=Float)(cast(literal(query, Text), sized))
-    statement = select(chunks.c.id, distance.label("distance")).select_from(joined).where(vectors.c.model == model, *where)
+    distance = _distance(query, dims)
+    statement = (
+        select(chunks.c.id, distance.label("distance")).select_from(joined).where(vectors.c.model == model, *where)
+    )
     if in_scope > EXACT_LIMIT_ROWS:
         connection.execute(text("SET LOCAL hnsw.iterative_scan = relaxed_order"))
         ordered = statement.order_by(distance).limit(limit)
     else:
         everything = statement.cte("in_scope").prefix_with("MATERIALIZED")
         ordered = select(everything.c.id, everything.c.distance).order_by(everything.c.distance).limit(limit)
-    found = [Candidate(row.id, 1.0 - row.distance) for row in connection.execute(ordered)]
-    return sorted(found, key=lambda c: (-c.score, c.chunk))
+    return [row.id for row in sorted(connection.execute(ordered), key=lambda row: (row.distance, row.id))]
+
+
+def _distance(query: str, dims: int) -> ColumnElement[float]:
+    """Cosine distance of a vector row to the query, in the form that the partial index of a model understands."""
+    sized = _SizedHalfVec(dims)
+    return cast(vectors.c.vec, sized).op("<=>", return_type=Float)(cast(literal(query, Text), sized))
+
+
+def place(
+    connection: Connection,
+    model: int | None,
+    query: bytes | None,
+    ids: Sequence[int],
+    where: Sequence[ColumnElement[bool]],
+) -> list[Placed]:
+    """Where these chunks belong and how near they are to the query; those that are gone or fail `where` are left
+    out."""
+    of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
+    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
+    distance: ColumnElement[Any] = null()
+    if query is not None and model is not None:
+        distance = _distance(full_vector_literal(query), len(query) // 4)
+    statement = select(*columns, distance.label("distance")).select_from(chunks.outerjoin(vectors, of_model))
+    rows = connection.execute(statement.where(among(chunks.c.id, ids), *where))
+    return [
+        Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, None if r.distance is None else 1.0 - r.distance)
+        for r in rows
+    ]
 
 
 def index_model(connection: Connection, model: int, dims: int) -> None:

@@ -1,15 +1,15 @@
 """How the two engines' candidates become one ranked list. Pure functions, no SQL.
 
-Both scores of every candidate are known before fusing: a text hit gets its cosine from its vector row, a vector hit that
-does not match the text scores zero there. Fusing scores (not ranks) lets either engine be confident: equal-weight
+Both scores of every candidate are known before fusing: a text hit gets its cosine from its vector row, a vector hit
+that does not match the text scores zero there. Fusing scores (not ranks) lets either engine be confident: equal-weight
 reciprocal rank fusion loses to the text index alone on the evaluation data.
 
     score = w * bm25 / max(best bm25, SOLID_TERM_SCORE * terms)  +  (1 - w) * (cosine - low) / (high - low)
 
 The first denominator keeps a poor best text match poor: when even the best chunk holds only the common words of a
-question, the vectors decide. `low` and `high` are the embedder's `cosine_range`. `w` and SOLID_TERM_SCORE were chosen on
-LoCoMo, BEAM-100K, JSQuAD, CMRC 2018, XQuAD-en, CoSQA and a coding project: the smallest text share at which no set is
-worse than the text index alone (docs/benchmarks.md has the figures).
+question, the vectors decide. `low` and `high` are the embedder's `cosine_range`. `w` and SOLID_TERM_SCORE were
+chosen on LoCoMo, BEAM-100K, JSQuAD, CMRC 2018, XQuAD-en, CoSQA and a coding project: the smallest text share at
+which no set is worse than the text index alone (docs/benchmarks.md has the figures).
 """
 
 from __future__ import annotations

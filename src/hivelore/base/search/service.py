@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
+import numpy as np
 
 from hivelore.base.identity import store as identity
 from hivelore.base.search import ranking, store
 from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request
-from hivelore.base.search.signatures import exact
-from hivelore.base.search.tables import chunks
 from hivelore.base.search.tokens import query_terms
 from hivelore.core.actor import Scope
 from hivelore.core.errors import HiveloreError, Unavailable
@@ -33,7 +30,8 @@ QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says wh
 
 
 def ask(hub: Hub, query: str) -> Question:
-    """Make a question ready: its terms, and its vector if the embedder can give one now. Never raises for the embedder."""
+    """Make a question ready: its terms, and its vector if the embedder can give one now. Never raises for the
+    embedder."""
     terms = tuple(query_terms(query))
     embedder = hub.embedder
     vector: bytes | None = None
@@ -50,9 +48,11 @@ def ask(hub: Hub, query: str) -> Question:
 
 
 def settle(call: Call, scope: Scope) -> None:
-    """Give vectors that are about to arrive a moment to do so, so that a note is found by meaning right after it is stored.
+    """Give vectors that are about to arrive a moment to do so, so that a note is found by meaning right after it is
+    stored.
 
-    Waits at most `embed_eager_ms`, only when few chunks of the scope are pending, and never when the model is not ready.
+    Waits at most `embed_eager_ms`, only when few chunks of the scope are pending, and never when the model is not
+    ready.
     """
     hub = call.hub
     if hub.embedder.state().status != "ready":
@@ -88,7 +88,7 @@ def find(hub: Hub, v: View, request: Request) -> Findings:
         log.exception("the text index could not be searched")
         unavailable[TEXT] = "unavailable: the text index does not answer; run `hivelore doctor`"
 
-    vector_found: list[Candidate] = []
+    vector_found: list[int] = []
     model = store.model_id(v.connection, question.model)
     if question.vector is not None:
         try:
@@ -102,7 +102,10 @@ def find(hub: Hub, v: View, request: Request) -> Findings:
             log.exception("the vectors could not be searched")
             unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
 
-    ranked = _rank(v, question, model, text_found, vector_found)
+    ranked, gone = _rank(v, question, model, text_found, vector_found)
+    if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
+        vector_found = _nearest(hub, v, request, model, where, depth)
+        ranked, _ = _rank(v, question, model, text_found, vector_found)
     page = ranked[request.offset : request.offset + request.limit]
     texts = store.texts(v, [hit.chunk for hit in page])
     hits = [replace(hit, text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
@@ -126,35 +129,31 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     except Exception:
         log.exception("the text index could not be searched")
         return {}
-    rows = store.places(v, [c.chunk for c in found])
-    names = identity.names(v, [row.space for row in rows.values()])
+    rows = store.engine(v).place(v.connection, None, None, [c.chunk for c in found], ())
+    names = identity.names(v, [row.space for row in rows])
     counted: dict[str, int] = {}
-    for row in rows.values():
+    for row in rows:
         counted[names[row.space]] = counted.get(names[row.space], 0) + 1
     return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
 
 
-def _nearest(hub: Hub, v: View, request: Request, model: int, where: list[Any], depth: int) -> list[Candidate]:
+def _nearest(hub: Hub, v: View, request: Request, model: int, where: list[Any], depth: int) -> list[int]:
+    """Chunks that are near in meaning, best first."""
     vector = request.question.vector
     assert vector is not None
     if v.dialect == "postgresql":
-        return list(
-            store.engine(v).nearest(v.connection, model, len(vector) // 4, full_vector_literal(vector), where, depth)
-        )
+        near = full_vector_literal(vector)
+        found: list[int] = store.engine(v).nearest(v.connection, model, len(vector) // 4, near, where, depth)
+        return found
     spaces = _space_ids(v, request.scope)
 
     def allowed() -> Any:
-        import numpy as np
+        return np.array(store.matching_ids(v, where), np.int64)
 
-        return np.fromiter(v.connection.execute(select(chunks.c.id).where(*where)).scalars(), np.int64)
-
-    def fetch(ids: list[int]) -> dict[int, bytes]:
-        return store.vectors_of(v, model, ids)
-
-    found: list[Candidate] = hub.vectors.nearest(
-        v.connection, model, vector, spaces, None if request.filters.none else allowed, fetch, depth
+    nearest: list[int] = hub.vectors.nearest(
+        v.connection, model, vector, spaces, None if request.filters.none else allowed, depth
     )
-    return found
+    return nearest
 
 
 def _space_ids(v: View, scope: Scope) -> set[str]:
@@ -164,20 +163,28 @@ def _space_ids(v: View, scope: Scope) -> set[str]:
 
 
 def _rank(
-    v: View, question: Question, model: int | None, text_found: list[Candidate], vector_found: list[Candidate]
-) -> list[Hit]:
-    """Score all candidates by both engines, keep the best chunk of each piece, best first. Texts are filled in later."""
+    v: View, question: Question, model: int | None, text_found: list[Candidate], vector_found: list[int]
+) -> tuple[list[Hit], int]:
+    """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
+    chunks that the vectors led to are gone. Texts are filled in later."""
     text_scores = {c.chunk: c.score for c in text_found}
-    cosines = {c.chunk: c.score for c in vector_found}
-    if question.vector is not None and model is not None:
-        cosines |= _cosines(v, question.vector, model, [id for id in text_scores if id not in cosines])
-    fused = ranking.fuse(text_scores, cosines, terms=len(question.terms), cosine_range=question.cosine_range)
-    rows = store.places(v, list(fused), [_alive(v)])
+    ids = list(dict.fromkeys((*text_scores, *vector_found)))
+    placed = {
+        row.chunk: row for row in store.engine(v).place(v.connection, model, question.vector, ids, [store.unexpired(v)])
+    }
+    cosines = {chunk: row.cosine for chunk, row in placed.items() if row.cosine is not None}
+    fused = ranking.fuse(
+        {chunk: score for chunk, score in text_scores.items() if chunk in placed},
+        cosines,
+        terms=len(question.terms),
+        cosine_range=question.cosine_range,
+    )
     text_ranks = {c.chunk: rank for rank, c in enumerate(text_found, 1)}
-    vector_ranks = {c.chunk: rank for rank, c in enumerate(vector_found, 1)}
+    near = sorted((chunk for chunk in vector_found if chunk in cosines), key=lambda chunk: -cosines[chunk])
+    vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
     best: dict[tuple[str, str], Hit] = {}
-    for chunk in sorted(rows, key=lambda id: (-fused[id], -rows[id].event_ms, id)):
-        row = rows[chunk]
+    for chunk in sorted(fused, key=lambda id: (-fused[id], -placed[id].event_ms, id)):
+        row = placed[chunk]
         if (row.space, row.piece) not in best:
             best[row.space, row.piece] = Hit(
                 chunk=chunk,
@@ -188,19 +195,8 @@ def _rank(
                 text="",
                 start=0,
                 score=ranking.shown(fused[chunk]),
-                cosine=cosines.get(chunk),
+                cosine=row.cosine,
                 text_rank=text_ranks.get(chunk),
                 vector_rank=vector_ranks.get(chunk),
             )
-    return list(best.values())
-
-
-def _alive(v: View) -> Any:
-    """Signatures know no expiry, so the rows they lead to are asked once more."""
-    return chunks.c.expires_ms.is_(None) | (chunks.c.expires_ms > v.now_ms)
-
-
-def _cosines(v: View, vector: bytes, model: int, ids: list[int]) -> Mapping[int, float]:
-    import numpy as np
-
-    return {c.chunk: c.score for c in exact(np.frombuffer(vector, "<f4"), store.vectors_of(v, model, ids))}
+    return list(best.values()), len(vector_found) - len(near)

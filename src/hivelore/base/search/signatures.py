@@ -1,9 +1,13 @@
-"""Nearest neighbours on SQLite: bit signatures in memory, exact rescoring from the rows.
+"""Nearest neighbours on SQLite: bit signatures and 8-bit codes in memory, exact scores from the rows.
 
 Each vector becomes one bit per dimension (its sign after subtracting the mean, which spreads models whose vectors all
-point one way). A query ranks all signatures by Hamming distance and the best few hundred are scored exactly from their
-rows. 48 bytes a vector of 384 dimensions; no build step, no file that can rot; inserts are seen at once because new
-rows have higher ids, and deleted rows simply are not there when their exact score is asked for.
+point one way) and one byte per dimension (the component over the vector's largest). A query shortlists by Hamming
+distance, ranks the shortlist by the codes, and scores the best exactly from their rows. 432 bytes a vector of 384
+dimensions; no build step, no file that can rot; inserts are seen at once because new rows have higher ids, and deleted
+rows simply are not there when their exact score is asked for.
+
+Measured on 22,000 e5 vectors of conversations: of the exact ten nearest, signatures alone with 400 rescored rows found
+93 %, with a tenth of the table ranked by codes 98.4 %; the cosine of a code is off by 0.0015 at most.
 """
 
 from __future__ import annotations
@@ -17,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
-from hivelore.base.search.model import Candidate
 from hivelore.base.search.tables import vectors
 
-RESCORED = 400
+SHORTLIST = 3_000  # ranked by codes at least
+SHORTLIST_SHARE = 0.1  # of a large table
+SPARE = 20
 LOAD_ROWS = 20_000
 MEAN_SAMPLE = 4_096
 RECENTRE_GROWTH = 4  # rebuild when the table has grown by this factor since the mean was taken
@@ -50,18 +55,35 @@ class _Table:
     chunk: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     space: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     bits: NDArray[np.uint64] = field(default_factory=lambda: np.zeros((0, 0), np.uint64))
+    codes: NDArray[np.int8] = field(default_factory=lambda: np.zeros((0, 0), np.int8))
+    scale: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
 
-    def append(self, chunks: NDArray[np.int64], spaces: NDArray[np.int32], bits: NDArray[np.uint64]) -> None:
+    def append(self, chunks: NDArray[np.int64], spaces: NDArray[np.int32], full: Floats) -> None:
+        scale = np.abs(full).max(axis=1) / 127
         end = self.size + len(chunks)
         if end > len(self.chunk):
             room = max(end, 2 * len(self.chunk), 1024)
             self.chunk = _grown(self.chunk, self.size, (room,))
             self.space = _grown(self.space, self.size, (room,))
             self.bits = _grown(self.bits.reshape(-1, self.words), self.size, (room, self.words))
+            self.codes = _grown(self.codes.reshape(-1, full.shape[1]), self.size, (room, full.shape[1]))
+            self.scale = _grown(self.scale, self.size, (room,))
         self.chunk[self.size : end] = chunks
         self.space[self.size : end] = spaces
-        self.bits[self.size : end] = bits
+        self.bits[self.size : end] = self.sign(full)
+        self.codes[self.size : end] = np.round(full / np.maximum(scale, 1e-9)[:, None])
+        self.scale[self.size : end] = scale
         self.size = end
+
+    def best(self, query: Floats, places: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+        """The `limit` places whose codes are nearest to the query, best first."""
+        wanted = max(SHORTLIST, int(len(places) * SHORTLIST_SHARE))
+        if len(places) > wanted:
+            signature = self.sign(query.reshape(1, -1))[0]
+            distance = np.bitwise_count(self.bits[places] ^ signature).sum(axis=1, dtype=np.uint16)
+            places = places[np.argpartition(distance, wanted - 1)[:wanted]]
+        scores = (self.codes[places].astype(np.float32) @ query) * self.scale[places]
+        return places[np.argsort(-scores, kind="stable")[:limit]]
 
     def sign(self, full: Floats) -> NDArray[np.uint64]:
         packed = np.packbits(full > self.mean, axis=1)
@@ -89,39 +111,35 @@ class SignatureIndex:
         connection: Connection,
         model: int,
         query: bytes,
-        spaces: set[str] | None,
+        spaces: set[str],
         allowed: Callable[[], NDArray[np.int64]] | None,
-        fetch: Callable[[list[int]], dict[int, bytes]],
         limit: int,
-    ) -> list[Candidate]:
-        """The nearest chunks by exact cosine among the best signatures.
+    ) -> list[int]:
+        """The chunks whose codes are nearest to the query, best first: somewhat more than `limit`, for exact scoring.
 
-        `spaces` are the ids of spaces that count; `allowed`, when given, yields the chunk ids that pass the filters;
-        `fetch` reads vectors of chunks and leaves out those that are gone.
+        `spaces` are the ids of spaces that count; `allowed`, when given, yields the chunk ids that pass the filters.
+        Chunks that were deleted meanwhile may be among them: `SPARE` more are given, and `note_gone` is to be told.
         """
         with self._lock:
             table = self._fresh(connection, model)
-            if table is None or table.size == 0:
+            if table is None:
                 return []
-            keep = self._mask(table, spaces)
+            codes = [code for space, code in self._space_codes.items() if space in spaces]
+            keep = np.isin(table.space[: table.size], np.array(codes, np.int32))
             if allowed is not None:
-                mask = np.isin(table.chunk[: table.size], allowed())
-                keep = mask if keep is None else keep & mask
-            places = np.arange(table.size) if keep is None else np.flatnonzero(keep)
-            q = np.frombuffer(query, dtype="<f4")
-            wanted = max(RESCORED, 4 * limit)
-            if len(places) > wanted:
-                signature = table.sign(q.reshape(1, -1))[0]
-                distance = np.bitwise_count(table.bits[places] ^ signature).sum(axis=1, dtype=np.uint16)
-                places = places[np.argpartition(distance, wanted)[:wanted]]
-            ids = [int(i) for i in dict.fromkeys(table.chunk[places].tolist())]
-        return exact(q, fetch(ids))[:limit]
+                keep &= np.isin(table.chunk[: table.size], allowed())
+            places = table.best(np.frombuffer(query, dtype="<f4"), np.flatnonzero(keep), limit + SPARE)
+            return [int(id) for id in dict.fromkeys(table.chunk[places].tolist())]
 
-    def _mask(self, table: _Table, spaces: set[str] | None) -> NDArray[np.bool_] | None:
-        if spaces is None:
-            return None
-        codes = [code for space, code in self._space_codes.items() if space in spaces]
-        return np.isin(table.space[: table.size], np.array(codes, np.int32))
+    def note_gone(self, model: int, count: int) -> bool:
+        """Say how many of the chunks that `nearest` gave do not exist; True when it is worth asking again.
+
+        A table that leads to more missing rows than `SPARE` is dropped and built anew from the rows.
+        """
+        if count <= SPARE:
+            return False
+        with self._lock:
+            return self._tables.pop(model, None) is not None
 
     def _fresh(self, connection: Connection, model: int) -> _Table | None:
         """Bring the signatures of a model up to date with the rows that this connection sees."""
@@ -145,24 +163,26 @@ class SignatureIndex:
             table.append(
                 np.array([row.chunk for row in rows], np.int64),
                 np.array(codes, np.int32),
-                table.sign(half_to_full([row.vec for row in rows])),
+                half_to_full([row.vec for row in rows]),
             )
             table.last_id = rows[-1].id
         return table
 
     def _start(self, connection: Connection, model: int) -> _Table:
-        rows = connection.execute(
-            select(vectors.c.vec).where(vectors.c.model == model).order_by(vectors.c.id.desc()).limit(MEAN_SAMPLE)
-        ).scalars().all()
+        rows = (
+            connection.execute(
+                select(vectors.c.vec).where(vectors.c.model == model).order_by(vectors.c.id.desc()).limit(MEAN_SAMPLE)
+            )
+            .scalars()
+            .all()
+        )
         sample = half_to_full(list(rows))
         return _Table(words=-(-sample.shape[1] // 64), mean=sample.mean(axis=0), mean_of=len(rows))
 
 
-def exact(query: Any, found: dict[int, bytes]) -> list[Candidate]:
-    """Exact cosine of the query against these vectors, best first."""
-    if not found:
+def cosines(query: bytes, rows: list[bytes]) -> list[float]:
+    """Exact cosine of a float32 query with half-precision rows; both are unit vectors."""
+    if not rows:
         return []
-    ids = list(found)
-    scores = half_to_full([found[id] for id in ids]) @ query
-    order = np.lexsort((ids, -scores))
-    return [Candidate(ids[i], float(scores[i])) for i in order]
+    scores: list[float] = (half_to_full(rows) @ np.frombuffer(query, dtype="<f4")).tolist()
+    return scores

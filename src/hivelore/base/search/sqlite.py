@@ -6,13 +6,30 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Float, bindparam, column, func, literal, literal_column, select, table, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    and_,
+    bindparam,
+    column,
+    func,
+    literal,
+    literal_column,
+    select,
+    table,
+    text,
+)
 
-from hivelore.base.search.model import Candidate
-from hivelore.base.search.tables import chunks
+from hivelore.base.search.model import Candidate, Placed
+from hivelore.base.search.signatures import cosines
+from hivelore.base.search.tables import chunks, vectors
 
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
 # space-joined tokens arrive as they are.
+SMALL = 2_000  # below this many chunks no term is too common to look up
+COMMON_SHARE = 0.25  # of all chunks; a term in more of them has an inverse document frequency near 1 or below
+
 _search_text = table("search_text", column("rowid"), column("tokens"))
 
 
@@ -27,7 +44,8 @@ def add_tokens(connection: Connection, space: str, rows: Sequence[tuple[int, lis
 def drop_tokens(connection: Connection, space: str, ids: Sequence[int]) -> None:
     """Remove chunks from the text index."""
     connection.execute(
-        text("DELETE FROM search_text WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True)), {"ids": list(ids)}
+        text("DELETE FROM search_text WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True)),
+        {"ids": list(ids)},
     )
 
 
@@ -47,7 +65,7 @@ def match_text(
     connection: Connection, terms: Sequence[str], where: Sequence[ColumnElement[bool]], limit: int
 ) -> list[Candidate]:
     """The best chunks for any of the terms, BM25 score (higher is better)."""
-    words = " OR ".join(_quoted(term) for term in terms)
+    words = " OR ".join(_quoted(term) for term in _telling(connection, terms))
     score: ColumnElement[float] = literal_column("bm25(search_text)", Float)
     statement = (
         select(chunks.c.id, score.label("score"))
@@ -59,8 +77,46 @@ def match_text(
     return [Candidate(row.id, -row.score) for row in connection.execute(statement)]
 
 
+def _telling(connection: Connection, terms: Sequence[str]) -> list[str]:
+    """The terms that tell chunks apart. A term that stands in a large part of all chunks adds next to nothing to any
+    score, but makes the index read all of them; it is left out when rarer terms are there."""
+    newest = connection.execute(text("SELECT max(id) FROM search_chunk")).scalar_one() or 0
+    if newest < SMALL or len(terms) < 2:
+        return list(terms)
+    counted = connection.execute(
+        text("SELECT term, doc FROM search_vocabulary WHERE term IN (SELECT value FROM json_each(:terms))"),
+        {"terms": json.dumps(terms)},
+    )
+    documents = {row.term: row.doc for row in counted}
+    telling = [term for term in terms if term.endswith("*") or 0 < documents.get(term, 0) <= newest * COMMON_SHARE]
+    if telling:
+        return telling
+    return sorted(terms, key=lambda term: documents.get(term, 0))[:3]
+
+
 def _quoted(term: str) -> str:
     """A term as an FTS5 string; tokens hold no quotes, the doubling is the belt to that brace."""
     if term.endswith("*"):
         return '"' + term[:-1].replace('"', '""') + '"*'
     return '"' + term.replace('"', '""') + '"'
+
+
+def place(
+    connection: Connection,
+    model: int | None,
+    query: bytes | None,
+    ids: Sequence[int],
+    where: Sequence[ColumnElement[bool]],
+) -> list[Placed]:
+    """Where these chunks belong and how near they are to the query; those that are gone or fail `where` are left
+    out."""
+    of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
+    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
+    statement = select(*columns, vectors.c.vec).select_from(chunks.outerjoin(vectors, of_model))
+    rows = connection.execute(statement.where(among(chunks.c.id, ids), *where)).all()
+    near: dict[int, float] = {}
+    if query is not None:
+        with_vector = [row for row in rows if row.vec is not None]
+        scores = cosines(query, [row.vec for row in with_vector])
+        near = {row.id: score for row, score in zip(with_vector, scores, strict=True)}
+    return [Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, near.get(r.id)) for r in rows]

@@ -20,6 +20,7 @@ from hivelore.core.text import split, tail_context
 from hivelore.sql.write import insert_if_absent, insert_into
 from hivelore.work import View, Work
 
+
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
     """A chunk as it will be stored; `context` is the tail of the chunk before, embedded with it."""
@@ -36,7 +37,8 @@ class PlannedChunk:
 
 
 def plan(entry: Entry, settings: Settings) -> list[PlannedChunk]:
-    """Cut an entry into chunks. The title stands before the first chunk of a piece when the text does not begin with it."""
+    """Cut an entry into chunks. The title stands before the first chunk of a piece when the text does not begin with
+    it."""
     planned: list[PlannedChunk] = []
     for piece in entry.pieces:
         before = entry.title if entry.title and not piece.text.lstrip().startswith(entry.title.rstrip("…")) else ""
@@ -58,7 +60,9 @@ def put(w: Work, entry: Entry, *, new: bool = False) -> int:
     kept: dict[str, int] = {}
     if not new:
         rows = w.connection.execute(
-            select(chunks.c.id, chunks.c.hash, chunks.c.seq).where(chunks.c.space == entry.space, chunks.c.ref == entry.ref)
+            select(chunks.c.id, chunks.c.hash, chunks.c.seq).where(
+                chunks.c.space == entry.space, chunks.c.ref == entry.ref
+            )
         ).all()
         wanted = {p.hash for p in planned}
         kept = {row.hash: row.id for row in rows if row.hash in wanted}
@@ -89,20 +93,16 @@ def put(w: Work, entry: Entry, *, new: bool = False) -> int:
 
 
 def _insert_chunk(w: Work, entry: Entry, chunk: PlannedChunk, values: dict[str, Any]) -> int:
-    statement = (
-        chunks.insert()
-        .values(
-            space=entry.space,
-            kind=entry.kind,
-            ref=entry.ref,
-            text=chunk.text,
-            context=chunk.context,
-            hash=chunk.hash,
-            **values,
-        )
-        .returning(chunks.c.id)
-    )
-    return int(w.connection.execute(statement).scalar_one())
+    row = {
+        "space": entry.space,
+        "kind": entry.kind,
+        "ref": entry.ref,
+        "text": chunk.text,
+        "context": chunk.context,
+        "hash": chunk.hash,
+        **values,
+    }
+    return int(w.connection.execute(chunks.insert().returning(chunks.c.id), row).scalar_one())
 
 
 def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
@@ -138,9 +138,13 @@ def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bo
     """Scope, expiry and filters as conditions on `search_chunk`; they are part of every engine's query."""
     found: list[ColumnElement[bool]] = [
         identity.visible(v, chunks.c.space, scope),
-        or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms),
+        unexpired(v),
     ]
-    for column, wanted in ((chunks.c.source, filters.sources), (chunks.c.kind, filters.kinds), (chunks.c.layer, filters.layers)):
+    for column, wanted in (
+        (chunks.c.source, filters.sources),
+        (chunks.c.kind, filters.kinds),
+        (chunks.c.layer, filters.layers),
+    ):
         if wanted:
             found.append(column.in_(wanted))
     for tag in filters.tags:
@@ -150,6 +154,16 @@ def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bo
     if filters.until_ms is not None:
         found.append(chunks.c.event_ms < filters.until_ms)
     return found
+
+
+def unexpired(v: View) -> ColumnElement[bool]:
+    """The condition that a chunk has not expired; reads never wait for a sweep."""
+    return or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms)
+
+
+def matching_ids(v: View, where: Sequence[ColumnElement[bool]]) -> Sequence[int]:
+    """Ids of all chunks that satisfy the conditions."""
+    return v.connection.execute(select(chunks.c.id).where(*where)).scalars().all()
 
 
 def pending_count(v: View, scope: Scope) -> int:
@@ -164,7 +178,8 @@ def pending_total(connection: Any) -> int:
 
 
 def next_pending(connection: Any, limit: int) -> list[tuple[int, str, str, str]]:
-    """Chunks to embed next as (id, space, hash, text to embed), newest first so that a fresh note never waits for an import."""
+    """Chunks to embed next as (id, space, hash, text to embed), newest first so that a fresh note never waits for an
+    import."""
     rows = connection.execute(
         select(chunks.c.id, chunks.c.space, chunks.c.hash, chunks.c.context, chunks.c.text)
         .join(pending, and_(pending.c.space == chunks.c.space, pending.c.chunk == chunks.c.id))
@@ -212,7 +227,11 @@ def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | 
 
     Returns the last id looked at, or None at the end, so that a caller can walk the table in short transactions.
     """
-    ids = connection.execute(select(chunks.c.id).where(chunks.c.id > after).order_by(chunks.c.id).limit(limit)).scalars().all()
+    ids = (
+        connection.execute(select(chunks.c.id).where(chunks.c.id > after).order_by(chunks.c.id).limit(limit))
+        .scalars()
+        .all()
+    )
     if not ids:
         return None
     has_vector = select(literal(1)).where(vectors.c.chunk == chunks.c.id, vectors.c.model == model).exists()
@@ -220,13 +239,6 @@ def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | 
     statement = insert_into(connection, pending).from_select(["chunk", "space"], missing)
     connection.execute(statement.on_conflict_do_nothing())
     return int(ids[-1])
-
-
-def places(v: View, ids: Sequence[int], extra: Sequence[ColumnElement[bool]] = ()) -> dict[int, Any]:
-    """Where these chunks belong (id, kind, ref, piece, space, event_ms), by id; those that fail `extra` are left out."""
-    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
-    rows = v.connection.execute(select(*columns).where(engine(v).among(chunks.c.id, ids), *extra))
-    return {row.id: row for row in rows}
 
 
 def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
@@ -237,25 +249,21 @@ def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
     return {row.id: (row.text, row.start) for row in rows}
 
 
-def vectors_of(v: View, model: int, ids: Sequence[int]) -> dict[int, bytes]:
-    """Half-precision vectors of these chunks, by chunk id."""
-    rows = v.connection.execute(
-        select(vectors.c.chunk, vectors.c.vec).where(
-            engine(v).among(vectors.c.chunk, ids), vectors.c.model == model
-        )
-    )
-    return {row.chunk: row.vec for row in rows}
-
-
 def statistics(connection: Any) -> dict[str, int]:
     """Counts for health and doctor: chunks, vectors, pending."""
     return {
         "chunks": int(connection.execute(select(func.count()).select_from(chunks)).scalar_one()),
         "vectors": int(connection.execute(select(func.count()).select_from(vectors)).scalar_one()),
         "pending": pending_total(connection),
-        "text_rows": int(connection.execute(text(
-            "SELECT count(*) FROM search_text" if connection.dialect.name == "sqlite" else "SELECT count(*) FROM search_tokens"
-        )).scalar_one()),
+        "text_rows": int(
+            connection.execute(
+                text(
+                    "SELECT count(*) FROM search_text"
+                    if connection.dialect.name == "sqlite"
+                    else "SELECT count(*) FROM search_tokens"
+                )
+            ).scalar_one()
+        ),
     }
 
 

@@ -8,6 +8,7 @@ and their last character alone, so that a one-character query can match by prefi
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 
@@ -20,7 +21,9 @@ VERSION = 1  # part of the index's identity: a change means that the text index 
 MAX_TOKEN_CHARS = 64
 MAX_QUERY_TOKENS = 64
 
-_PIECE = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:[-_.'’+#]+[^\W_{UNSPACED}]+)*[+#]*|[^\W_{UNSPACED}]+", re.UNICODE)
+_PIECE = re.compile(
+    rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+(?:[-_.'’+#]+[^\W_{UNSPACED}]+)*[+#]*|[^\W_{UNSPACED}]+", re.UNICODE
+)
 _RUN = re.compile(f"[{UNSPACED}]")
 _JOINTS = re.compile(r"[-_.'’+#]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -43,6 +46,7 @@ def _folds() -> dict[int, str]:
 _FOLD = _folds()
 _english = snowballstemmer.stemmer("english")
 _russian = snowballstemmer.stemmer("russian")
+_stemming = threading.Lock()  # a stemmer keeps the word at hand in itself: two threads would mix theirs
 
 STOP_WORDS = frozenset(
     """a an the is are was were be been being am do does did done doing have has had having i me my mine we us our ours
@@ -58,9 +62,11 @@ def _stem(word: str) -> str:
     if len(word) <= 3 or not word.isalpha():
         return word
     if word.isascii():
-        return str(_english.stemWord(word))
+        with _stemming:
+            return str(_english.stemWord(word))
     if "\u0400" <= word[0] <= "\u04ff":
-        return str(_russian.stemWord(word))
+        with _stemming:
+            return str(_russian.stemWord(word))
     return word
 
 
@@ -75,15 +81,19 @@ def _run_tokens(run: str) -> list[str]:
 
 def _word_tokens(piece: str) -> list[str]:
     """Tokens of one spaced piece: its parts stemmed, and the whole when it has several parts."""
-    if piece[-1] in "+#":  # C++, C#, F#: the sign is what tells them apart
+    if piece[-1] in "+#":
         stem = piece.rstrip("+#")
-        return [_fold(stem) + piece[len(stem) :].replace("+", "plus").replace("#", "sharp")]
+        sign = piece[len(stem) :]
+        if stem.isalnum() and len(sign) <= 2:  # C++, C#, F#: the sign is what tells them apart
+            return [_fold(stem) + sign.replace("+", "plus").replace("#", "sharp")]
+        piece = stem  # "a+b+", a heading underlined with ###: only punctuation
     piece = _APOSTROPHE_S.sub("", piece)
     parts = [part for joint in _JOINTS.split(piece) for part in _CAMEL.split(joint) if part]
     if len(parts) == 1:
         return [_stem(_fold(parts[0]))]
     folded = [_fold(part) for part in parts]
-    return [*(_stem(part) for part in folded), "".join(folded)[:MAX_TOKEN_CHARS]]
+    # The whole is stemmed too: a query that spells it in one word ("maxbytes") is.
+    return [*(_stem(part) for part in folded), _stem("".join(folded)[:MAX_TOKEN_CHARS])]
 
 
 def tokens(text: str) -> list[str]:

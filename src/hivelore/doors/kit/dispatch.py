@@ -1,7 +1,7 @@
 """The one gate: who is calling, may they, is the input valid, run, and what went wrong.
 
-Every operation of every door passes here. Unexpected errors are logged with an id and leave as `Internal`, which carries
-that id and nothing else.
+Every operation of every door passes here. Unexpected errors are logged with an id and leave as `Internal`, which
+carries that id and nothing else.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def _read(model: type[BaseModel], name: str, value: Any) -> Any:
     if wants_list and isinstance(value, str) and value.lstrip().startswith("["):
         try:
             return json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return value
     return value
 
@@ -106,11 +106,24 @@ def _shown(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    """Resources that clients can attach, by a URI with one variable part. `read` gets the URI and returns its text, or
+    raises `NotFound` for a URI that is none of these."""
+
+    uri_template: str
+    name: str
+    description: str
+    mime_type: str
+    read: Callable[[Call, str], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
-    """A voice: the operations of one contract and how it says things. `present_error` turns a failure into words."""
+    """A voice: the operations and resources of one contract, and what models are told about them."""
 
     name: str
     operations: tuple[Operation, ...]
+    resources: tuple[ResourceTemplate, ...] = ()
     instructions: str = ""
     by_name: Mapping[str, Operation] = field(init=False)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from hivelore.doors.kit.dispatch import Credentials
 from hivelore.doors.kit.operation import Dialect
@@ -33,6 +36,45 @@ def session_manager(hub: Hub, dialect: Dialect) -> StreamableHTTPSessionManager:
     )
 
 
-def asgi_endpoint(manager: StreamableHTTPSessionManager) -> StreamableHTTPASGIApp:
+class Endpoint:
+    """The SDK's endpoint with the edges of our contract: POST only (there is no session to stream to or to end), a
+    missing Accept header means that anything is accepted, and no words of a validation library reach a client."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        self._sdk = StreamableHTTPASGIApp(manager)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            words = "Method not allowed: this endpoint keeps no session; send each message with POST."
+            refusal = _error(405, types.INVALID_REQUEST, words, {"allow": "POST"})
+            return await refusal(scope, receive, send)
+        if not any(name == b"accept" for name, _ in scope["headers"]):
+            scope = {**scope, "headers": [*scope["headers"], (b"accept", b"*/*")]}
+        held: Message | None = None
+
+        async def in_our_words(message: Message) -> None:
+            nonlocal held
+            if message["type"] == "http.response.start" and message["status"] == 400:
+                held = message  # such answers come in one piece
+                return
+            if held is not None:
+                start, held = held, None
+                if b"Validation error: " in message.get("body", b""):
+                    return await _error(400, types.INVALID_REQUEST, _NO_MESSAGE)(scope, receive, send)
+                await send(start)
+            await send(message)
+
+        await self._sdk(scope, receive, in_our_words)
+
+
+_NO_MESSAGE = "Invalid request: the body must be one JSON-RPC 2.0 message, not a batch."
+
+
+def _error(status: int, code: int, words: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}}
+    return JSONResponse(body, status_code=status, headers=headers)
+
+
+def asgi_endpoint(manager: StreamableHTTPSessionManager) -> Endpoint:
     """The ASGI application to mount at the endpoint's path."""
-    return StreamableHTTPASGIApp(manager)
+    return Endpoint(manager)

@@ -7,7 +7,6 @@ runs start to finish there.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +16,11 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from hivelore.core.actor import Role
 from hivelore.core.errors import HiveloreError, NotFound
-from hivelore.doors.kit.dispatch import Credentials, authenticate, dispatch, log_call, masked
+from hivelore.doors.kit.dispatch import Credentials, dispatch, gate
 from hivelore.doors.kit.operation import Dialect, Operation
-from hivelore.doors.memory import resources
-from hivelore.work import Hub
+from hivelore.work import Call, Hub
 
 SERVER_NAME = "hivelore"
 OPEN_OBJECT = {"type": "object", "additionalProperties": True}
@@ -49,6 +48,12 @@ def tool_of(operation: Operation) -> types.Tool:
 def build_server(hub: Hub, dialect: Dialect, credentials_of: CredentialsOf) -> Server[Any]:
     """An SDK server for one dialect. `credentials_of` reads the sender out of the SDK's request context."""
     tools = [tool_of(operation) for operation in dialect.operations]
+    templates = [
+        types.ResourceTemplate(
+            uri_template=each.uri_template, name=each.name, description=each.description, mime_type=each.mime_type
+        )
+        for each in dialect.resources
+    ]
     limiter = anyio.CapacityLimiter(hub.settings.worker_threads)
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -72,18 +77,13 @@ def build_server(hub: Hub, dialect: Dialect, credentials_of: CredentialsOf) -> S
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(ctx: Any, params: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=resources.URI_TEMPLATE,
-            name=resources.NAME,
-            description=resources.DESCRIPTION,
-            mime_type=resources.MIME_TYPE,
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await anyio.to_thread.run_sync(_read_resource, hub, credentials_of(ctx), uri, limiter=limiter)
-        contents = types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
+        contents = await anyio.to_thread.run_sync(
+            _read_resource, hub, dialect, credentials_of(ctx), uri, limiter=limiter
+        )
         return types.ReadResourceResult(contents=[contents])
 
     return Server(
@@ -103,22 +103,22 @@ def _refusal(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
 
 
-def _read_resource(hub: Hub, credentials: Credentials, uri: str) -> str:
+def _read_resource(
+    hub: Hub, dialect: Dialect, credentials: Credentials, uri: str
+) -> types.TextResourceContents | types.BlobResourceContents:
     """Read a resource; failures become JSON-RPC errors (contract), unexpected ones masked."""
-    started = time.perf_counter()
-    user = failed = ""
+    scheme = uri.partition("://")[0]
+    template = next((each for each in dialect.resources if each.uri_template.startswith(f"{scheme}://")), None)
+
+    def run(call: Call) -> dict[str, Any]:
+        if template is None:
+            raise NotFound(f"There is no resource {uri[:200]!r}.")
+        return {"text": template.read(call, uri)}
+
     try:
-        caller = authenticate(hub, credentials)
-        user = caller.id
-        return resources.read(hub.call(caller), uri)
+        text = gate(hub, "resources/read", credentials, run, needs=Role.READER)["text"]
     except NotFound as exc:
-        failed = type(exc).__name__
         raise MCPError(code=types.INVALID_PARAMS, message=exc.message, data={"uri": uri}) from exc
     except HiveloreError as exc:
-        failed = type(exc).__name__
         raise MCPError(code=types.INTERNAL_ERROR, message=exc.message) from exc
-    except Exception as exc:
-        failed = type(exc).__name__
-        raise MCPError(code=types.INTERNAL_ERROR, message=masked(exc, "resources/read").message) from exc
-    finally:
-        log_call("memory://", credentials.door, user, started, failed)
+    return types.TextResourceContents(uri=uri, mime_type=template.mime_type if template else None, text=text)

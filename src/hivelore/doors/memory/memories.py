@@ -37,9 +37,7 @@ def remember(call: Call, given: Remember) -> dict[str, Any]:
     """Store a fact, decision, preference or learning for later. One topic per call; never secrets.
     Example: remember(content="Acme's staging DB is Postgres 16 on port 5433 (2026-03-02)", tags=["acme"])
     Returns the ids; long text becomes several parts under one group_id."""
-    saved = memory.remember(
-        call, given.content, namespace=given.namespace, tags=given.tags, source=given.source
-    )
+    saved = memory.remember(call, given.content, namespace=given.namespace, tags=given.tags, source=given.source)
     stored = saved.memory
     answer: dict[str, Any] = {
         "ids": list(stored.piece_ids()),
@@ -105,7 +103,8 @@ def list_memories(call: Call, given: ListMemories) -> dict[str, Any]:
 
 
 def listing(call: Call, namespace: str | None, cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of a namespace. `next_cursor` counts rows (contract); `stable_cursor` holds its place while others write."""
+    """A page of a namespace. `next_cursor` counts rows (contract); `stable_cursor` holds its place while others
+    write."""
     position = read_cursor(cursor)
     found = memory.list_items(call, namespace, position, limit)
     before = position.rows if isinstance(position, Offset) else position.rows_before
@@ -137,7 +136,8 @@ class Update(Input):
 
 
 def update(call: Call, given: Update) -> dict[str, Any]:
-    """Replace the text of your own memory when it has become wrong; id and tags stay, the old text is kept as a revision."""
+    """Replace the text of your own memory when it has become wrong; id and tags stay, the old text is kept as a
+    revision."""
     changed, notes = memory.update(call, given.id, given.content)
     answer = shapes.item(changed, whole=True)
     if notes:
@@ -146,7 +146,8 @@ def update(call: Call, given: Update) -> dict[str, Any]:
 
 
 def forget(call: Call, given: ById) -> dict[str, Any]:
-    """Delete your own memory for good. Only when asked to or when it is clearly wrong. A group_id deletes all its parts."""
+    """Delete your own memory for good. Only when asked to or when it is clearly wrong. A group_id deletes all its
+    parts."""
     removed = memory.forget(call, given.id)
     return {"id": given.id, "deleted": removed > 0, "removed": removed}
 

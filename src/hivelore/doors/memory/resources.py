@@ -6,13 +6,11 @@ import json
 from urllib.parse import unquote
 
 from hivelore.core.errors import NotFound
+from hivelore.doors.kit.operation import ResourceTemplate
 from hivelore.doors.memory.memories import listing
 from hivelore.work import Call
 
 URI_TEMPLATE = "memory://{namespace}"
-NAME = "namespace"
-DESCRIPTION = "The newest memories of a namespace, as JSON."
-MIME_TYPE = "text/plain"
 
 
 def read(call: Call, uri: str) -> str:
@@ -24,5 +22,12 @@ def namespace_in(uri: str) -> str:
     """The namespace a URI names: one path segment, percent-decoded. Raises `NotFound` for any other URI."""
     scheme, separator, rest = uri.partition("://")
     if scheme != "memory" or not separator or not rest or "/" in rest:
-        raise NotFound(f"There is no resource {uri[:200]!r}. Resources are {URI_TEMPLATE}, '/' in a name written as %2F.")
+        raise NotFound(
+            f"There is no resource {uri[:200]!r}. Resources are {URI_TEMPLATE}, '/' in a name written as %2F."
+        )
     return unquote(rest, errors="replace")
+
+
+TEMPLATES = (
+    ResourceTemplate(URI_TEMPLATE, "namespace", "The newest memories of a namespace, as JSON.", "text/plain", read),
+)

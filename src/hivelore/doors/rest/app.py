@@ -156,7 +156,9 @@ async def _body(request: Request, limit_bytes: int) -> bytes:
         async for piece in request.stream():
             read += piece
             if len(read) > limit_bytes:
-                raise Invalid(f"request body is too large; the limit is {limit_bytes} bytes (HIVELORE_MAX_REST_REQUEST_BYTES)")
+                raise Invalid(
+                    f"request body is too large; the limit is {limit_bytes} bytes (HIVELORE_MAX_REST_REQUEST_BYTES)"
+                )
     except ClientDisconnect as exc:
         raise Invalid("the request ended before its body was complete") from exc
     return bytes(read)
@@ -176,11 +178,15 @@ def _object(raw: bytes, operation: str) -> dict[str, Any]:
 
 
 def _refusal(request: Request, error: HiveloreError) -> Response:
-    status, code = next((_CODES[kind] for kind in type(error).__mro__ if kind in _CODES), (http_status(error), "internal"))
+    status, code = next(
+        (_CODES[kind] for kind in type(error).__mro__ if kind in _CODES), (http_status(error), "internal")
+    )
     message = "invalid memory service token" if isinstance(error, Unauthenticated) else error.message
     id = request.headers.get("x-request-id") or request.headers.get("x-correlation-id") or str(uuid.uuid4())
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return Pretty({"error": {"code": code, "message": message, "requestId": id[:200]}}, status_code=status, headers=headers)
+    return Pretty(
+        {"error": {"code": code, "message": message, "requestId": id[:200]}}, status_code=status, headers=headers
+    )
 
 
 def _cors(request: Request) -> dict[str, str]:

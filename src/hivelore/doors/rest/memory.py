@@ -15,7 +15,7 @@ from hivelore.core.clock import iso_z, parse_iso_ms
 from hivelore.core.errors import Conflict, Invalid, NotFound
 from hivelore.core.fence import strip_recalled
 from hivelore.core.ids import content_id
-from hivelore.core.text import excerpt, first_line
+from hivelore.core.text import clean, excerpt, first_line
 from hivelore.doors.rest import ids, sections
 from hivelore.rooms.memory import service as memory
 from hivelore.rooms.memory.service import RecalledItem
@@ -79,9 +79,10 @@ def health(hub: Hub, routes: list[str]) -> Body:
 def required(body: Body, field: str, operation: str) -> str:
     """A string that must be there and must not be blank."""
     value = body.get(field)
-    if not isinstance(value, str) or not value.strip():
+    cleaned = clean(value).text if isinstance(value, str) else ""
+    if not cleaned.strip():
         raise Invalid(f"{operation} requires {field}", field=field)
-    return value
+    return cleaned
 
 
 def optional(body: Body, field: str, operation: str) -> str:
@@ -90,7 +91,7 @@ def optional(body: Body, field: str, operation: str) -> str:
         return ""
     if not isinstance(value, str):
         raise Invalid(f"{operation} {field} must be a string", field=field)
-    return value
+    return clean(value).text
 
 
 def string_list(body: Body, field: str, operation: str) -> list[str]:
@@ -99,7 +100,7 @@ def string_list(body: Body, field: str, operation: str) -> list[str]:
         return []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise Invalid(f"{operation} {field} must be an array of strings", field=field)
-    return value
+    return [clean(each).text for each in value]
 
 
 # -- add ---------------------------------------------------------------------------------------------------------------
@@ -203,7 +204,9 @@ def find(call: Call, body: Body) -> Body:
     """Search everything readable; the answer is markdown to put before a model, and details with `verbose`."""
     operation = "memory.search"
     query = required(body, "query", operation)
-    wire_layers = [ids.LAYER_OF_WIRE[name] for name in string_list(body, "layers", operation) if name in ids.LAYER_OF_WIRE]
+    wire_layers = [
+        ids.LAYER_OF_WIRE[name] for name in string_list(body, "layers", operation) if name in ids.LAYER_OF_WIRE
+    ]
     layers = [*wire_layers, *([""] if "trace" in wire_layers else [])]
     filters = memory.make_filters(call.hub.settings, tags=string_list(body, "tags", operation), layers=layers)
     found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=_limit(body.get("limit")))
@@ -307,7 +310,8 @@ def _markdown(shown: list[Body]) -> str:
         mine = [section for section in shown if section["memoryLayer"] == layer]
         if mine:
             numbered = [
-                f"{number}. {section['title']}\n" + "\n".join(f"   {line}" if line else "" for line in section["content"].split("\n"))
+                f"{number}. {section['title']}\n"
+                + "\n".join(f"   {line}" if line else "" for line in section["content"].split("\n"))
                 for number, section in enumerate(mine, 1)
             ]
             blocks.append("\n\n".join([heading, *numbered]))

@@ -1,4 +1,5 @@
-"""The `## user`, `## assistant`, `## tool`, `## system` headings that clients put into the content of an added memory."""
+"""The `## user`, `## assistant`, `## tool`, `## system` headings that clients put into the content of an added
+memory."""
 
 from __future__ import annotations
 
@@ -62,7 +63,11 @@ def _tool(body: str) -> dict[str, Any]:
         if match and match.group(1) in ("Input", "Output") and not match.group(2):
             block = match.group(1).lower()
             collected[block] = []
-        elif match and match.group(1) in names and (block is None or not collected[block] or not collected[block][-1].strip()):
+        elif (
+            match
+            and match.group(1) in names
+            and (block is None or not collected[block] or not collected[block][-1].strip())
+        ):
             block = None
             call[names[match.group(1)]] = match.group(2).strip()
         else:

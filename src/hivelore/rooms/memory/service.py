@@ -205,7 +205,8 @@ def update(call: Call, id: str, content: str) -> tuple[Item, tuple[str, ...]]:
 
 
 def _in_place_of(old: str, new: str) -> str:
-    """The new text of a part with the blanks of the old one around it, which keep its words apart from its neighbours'."""
+    """The new text of a part with the blanks of the old one around it, which keep its words apart from its
+    neighbours'."""
     lead = old[: len(old) - len(old.lstrip())]
     return f"{lead}{new}{old[len(old.rstrip()) :]}" if old.strip() else new
 
@@ -234,7 +235,9 @@ def forget(call: Call, id: str) -> int:
             return max(len(memory.parts), 1)
         kept = [(p, t) for p, t in zip(memory.parts, memory.piece_texts(), strict=True) if p is not part]
         texts = [t for _, t in kept]
-        memories.change(w, memory, text="".join(texts), parts=_laid_out([p for p, _ in kept], texts), keep_revision=False)
+        memories.change(
+            w, memory, text="".join(texts), parts=_laid_out([p for p, _ in kept], texts), keep_revision=False
+        )
         return 1
 
 
@@ -265,7 +268,8 @@ def check_id(id: str) -> str:
 
 def no_such(id: str) -> NoSuchMemory:
     return NoSuchMemory(
-        f"There is no memory with id {check_id(id)[:80]!r} for this user. Use list_memories or recall to find ids.", id=check_id(id)
+        f"There is no memory with id {check_id(id)[:80]!r} for this user. Use list_memories or recall to find ids.",
+        id=check_id(id),
     )
 
 
@@ -369,7 +373,9 @@ def recall(
 def list_items(call: Call, namespace: str | None, position: Position, limit: int) -> Listed:
     """Items of a namespace, newest first; one more than the page is read to know whether there is more."""
     settings = call.hub.settings
-    name = clean_namespace(clean(namespace).text if namespace else None, settings.default_namespace, settings.max_name_chars)
+    name = clean_namespace(
+        clean(namespace).text if namespace else None, settings.default_namespace, settings.max_name_chars
+    )
     scope: Scope = resolve_scope(call.caller.principal, settings, (name,))
     size = clamp(limit, settings.max_limit)
     with call.read() as v:

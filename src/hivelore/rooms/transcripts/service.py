@@ -57,7 +57,8 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnDraft:
-    """A turn as an importer read it. `text` is kept, `index_text` is searched, `details` carries tool calls and origin."""
+    """A turn as an importer read it. `text` is kept, `index_text` is searched, `details` carries tool calls and
+    origin."""
 
     source: str
     turn_id: str
@@ -81,7 +82,9 @@ def check_session_id(settings: Settings, session_id: str) -> str:
     """Strip and check; the same on saving and on loading."""
     cleaned = clean(session_id).text.strip()
     if not cleaned:
-        raise Invalid("session_id is empty. Give the session a name, for example the task or the date.", field="session_id")
+        raise Invalid(
+            "session_id is empty. Give the session a name, for example the task or the date.", field="session_id"
+        )
     if len(cleaned) > settings.max_name_chars:
         raise Invalid(
             f"session_id has {len(cleaned)} characters; the limit is {settings.max_name_chars}.", field="session_id"
@@ -105,7 +108,9 @@ def save_session(call: Call, session_id: str, content: str, namespace: str | Non
     cleaned = clean(content)
     if not cleaned.text:
         raise Invalid("content is empty once NUL characters are left out.", field="content")
-    name = clean_namespace(clean(namespace).text if namespace else None, settings.session_namespace, settings.max_name_chars)
+    name = clean_namespace(
+        clean(namespace).text if namespace else None, settings.session_namespace, settings.max_name_chars
+    )
     if name == EVERYTHING:
         raise Invalid("namespace '*' means everything readable; to write, name one namespace.", field="namespace")
     space = space_of(name, call.caller.id, frozenset(settings.shared_namespaces))
@@ -128,19 +133,27 @@ def _stored_session(v: View, session_id: str) -> Memory | None:
 
 
 def _add_session(w: Work, session_id: str, space: Space, text: str, pieces: Sequence[str]) -> None:
-    draft = Draft(space=space, kind=SESSION, text=text, pieces=tuple(pieces), source="", origin={"session_id": session_id})
+    draft = Draft(
+        space=space, kind=SESSION, text=text, pieces=tuple(pieces), source="", origin={"session_id": session_id}
+    )
     memory = memories.add(w, draft)
     assert memory is not None  # sessions have no key of the memory table; their own table names them
     store.name_session(w, session_id, space.id, memory.id)
 
 
 def _replace_session(w: Work, old: Memory, text: str, pieces: Sequence[str]) -> None:
-    """Passages that stay in place keep their ids (and their vectors); the earlier text is kept unless the new continues it."""
+    """Passages that stay in place keep their ids (and their vectors); the earlier text is kept unless the new
+    continues it."""
     kept = {(p.start, t): p.id for p, t in zip(old.parts, old.piece_texts(), strict=True)} if old.parts else {}
     parts = memories.make_parts(w, pieces)
-    same = tuple(
-        Part(kept.get((p.start, piece), p.id), p.seq, p.start, p.length) for p, piece in zip(parts, pieces, strict=True)
-    ) if parts else ()
+    same = (
+        tuple(
+            Part(kept.get((p.start, piece), p.id), p.seq, p.start, p.length)
+            for p, piece in zip(parts, pieces, strict=True)
+        )
+        if parts
+        else ()
+    )
     memories.change(w, old, text=text, parts=same, keep_revision=not text.startswith(old.text))
 
 
@@ -200,7 +213,7 @@ def record_turns(w: Work, space: Space, drafts: Sequence[TurnDraft]) -> list[Rec
     A turn is recognised by its source and first message, so a resumed conversation that repeats earlier turns adds
     nothing. Once removed by its owner it stays removed.
     """
-    keys = [f"turn:{draft.turn_id}" for draft in drafts]
+    keys = [f"turn:{draft.source}:{draft.first_message}" for draft in drafts]
     buried = memory_store.buried_keys(w, space.id, w.caller.id, keys)
     return [_record(w, space, draft, key, key in buried) for draft, key in zip(drafts, keys, strict=True)]
 

@@ -57,7 +57,9 @@ read_positions = Table(
 def session_memory(v: View, owner: str, session_id: str) -> tuple[str, str] | None:
     """(space, memory id) of a saved session."""
     row = v.connection.execute(
-        select(sessions.c.space, sessions.c.memory).where(sessions.c.owner == owner, sessions.c.session_id == session_id)
+        select(sessions.c.space, sessions.c.memory).where(
+            sessions.c.owner == owner, sessions.c.session_id == session_id
+        )
     ).first()
     return (row.space, row.memory) if row else None
 
@@ -83,8 +85,12 @@ def session_list(v: View, owner: str, offset: int, limit: int) -> list[Any]:
     return list(
         v.connection.execute(
             select(
-                sessions.c.session_id, sessions.c.space, memories.c.chars, memories.c.part_count,
-                memories.c.created_ms, memories.c.updated_ms,
+                sessions.c.session_id,
+                sessions.c.space,
+                memories.c.chars,
+                memories.c.part_count,
+                memories.c.created_ms,
+                memories.c.updated_ms,
             )
             .join(memories, and_(memories.c.space == sessions.c.space, memories.c.id == sessions.c.memory))
             .where(sessions.c.owner == owner)
@@ -96,7 +102,9 @@ def session_list(v: View, owner: str, offset: int, limit: int) -> list[Any]:
 
 
 def session_count(v: View, owner: str) -> int:
-    return int(v.connection.execute(select(func.count()).select_from(sessions).where(sessions.c.owner == owner)).scalar_one())
+    return int(
+        v.connection.execute(select(func.count()).select_from(sessions).where(sessions.c.owner == owner)).scalar_one()
+    )
 
 
 def turn_by_first_message(v: View, owner: str, source: str, first_message: str) -> Any:

@@ -235,6 +235,7 @@ def upgrade() -> None:
 
 def _sqlite() -> None:
     op.execute("CREATE VIRTUAL TABLE search_text USING fts5(tokens, tokenize='ascii')")
+    op.execute("CREATE VIRTUAL TABLE search_vocabulary USING fts5vocab('search_text', 'row')")
 
 
 def _postgres() -> None:
