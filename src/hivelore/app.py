@@ -7,6 +7,7 @@ application with every door.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,7 @@ def build(
         authenticator=authenticator or make_authenticator(settings),
         bell=Bell(),
         progress=Bell(),
+        stopping=threading.Event(),
         vectors=vectors,
         version=hivelore.__version__,
         started_ms=clock.now_ms(),
@@ -148,6 +150,7 @@ class Application:
         self._worker.start()
 
     def stop(self) -> None:
+        self.hub.stopping.set()
         self._worker.stop()
         self.hub.embedder.close()
         self.hub.db.close()

@@ -8,6 +8,7 @@ consequences are jobs after it.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,6 +85,7 @@ class Hub:
     authenticator: Authenticator
     bell: Bell  # rung when there is background work
     progress: Bell  # rung when chunks got their vectors
+    stopping: threading.Event  # set when the process is about to end; long jobs look at it
     vectors: Any  # hivelore.base.search.signatures.SignatureIndex, or None on Postgres
     version: str
     started_ms: int

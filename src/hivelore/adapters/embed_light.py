@@ -37,7 +37,7 @@ class LightEmbedder:
     model = f"use-multilingual-v3/numpy/{DIMS}"
     dims = DIMS
     remote = False
-    cosine_range = (0.1, 0.7)
+    cosine_range = (0.1, 0.5)
 
     def __init__(self, *, threads: int = 1) -> None:
         self._threads = max(threads, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import hivelore
 from hivelore.app import data_dir, database_url, make_embedder
@@ -19,6 +20,7 @@ from hivelore.base.memories import store as memories
 from hivelore.base.search import store as search
 from hivelore.cli import output
 from hivelore.cli.client.relay import find_server
+from hivelore.cli.start import prepare_folder
 from hivelore.core.errors import HiveloreError
 from hivelore.core.settings import Settings
 from hivelore.jobs import queue
@@ -78,6 +80,11 @@ def check_folder(settings: Settings) -> Iterator[Finding]:
     if not folder.exists():
         yield Finding("folder", "ok", f"{folder} does not exist yet; `hivelore serve` makes it")
         return
+    if not folder.is_dir():
+        yield Finding("folder", "error", f"{folder} is no folder; choose another with --data or HIVELORE_DATA_DIR")
+        return
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        yield Finding("folder", "error", f"{folder} cannot be used by this user; check its owner and mode")
     mode = folder.stat().st_mode & 0o777
     private = mode & 0o077 == 0
     words = f"{folder} (mode {mode:03o})"
@@ -91,6 +98,9 @@ def check_folder(settings: Settings) -> Iterator[Finding]:
 
 def check_store(settings: Settings) -> Iterator[Finding]:
     url = database_url(settings)
+    if url == "memory":
+        yield Finding("store", "warning", "database_url=memory keeps nothing: all is gone when the server stops")
+        return
     path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
     if path is not None and not path.exists():
         yield Finding("store", "ok", "no database yet; the first start makes it")
@@ -126,6 +136,8 @@ def _contents(db: Database) -> Iterator[Finding]:
 
 
 def check_embedder(settings: Settings) -> Iterator[Finding]:
+    if not data_dir(settings).exists():
+        prepare_folder(settings)  # the model may be converted into it, and then it must not be open to others
     embedder = make_embedder(settings)
     try:
         embedder.start()
@@ -165,7 +177,8 @@ def outgoing(settings: Settings) -> Iterator[str]:
     if settings.embedder == "fastembed":
         yield "embedder=fastembed downloads its model from a model hub on first use"
     if settings.database_url.startswith(("postgresql:", "postgres:")):
-        yield f"database_url keeps all memories on {_host(settings.database_url)}"
+        elsewhere = parse_qs(urlsplit(settings.database_url).query).get("host", [_host(settings.database_url)])
+        yield f"database_url keeps all memories on {', '.join(elsewhere)}"
     if settings.host not in ("127.0.0.1", "localhost", "::1"):
         yield f"host={settings.host} lets other machines connect (with a key)"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from pathlib import Path
 
 from hivelore.app import database_url
 from hivelore.cli import output
@@ -16,8 +17,12 @@ from hivelore.sql.database import Database
 def run(args: Namespace) -> int:
     """Migrate, or with `--check` only look: exit code 0 when the schema is current, 69 when it is not."""
     settings: Settings = args.loaded.settings
-    prepare_folder(settings)
-    db = Database(database_url(settings), pool_size=2)
+    url = database_url(settings)
+    if args.check:
+        _refuse_missing(url)
+    else:
+        prepare_folder(settings)
+    db = Database(url, pool_size=2)
     try:
         with db.read() as connection:
             before = schema.stored_revision(connection)
@@ -40,3 +45,10 @@ def run(args: Namespace) -> int:
     else:
         output.say(f"The schema is current ({schema.HEAD}).")
     return 0
+
+
+def _refuse_missing(url: str) -> None:
+    """Opening an SQLite file makes it; a check must not."""
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).exists():
+        raise schema.SchemaBehind("There is no database yet. `hivelore serve` or `hivelore migrate` makes it.")

@@ -12,10 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from hivelore.base.identity.service import resolve_scope
+from hivelore.base.identity.service import EVERYTHING, clean_namespace, resolve_scope
 from hivelore.base.search import store as search
 from hivelore.core.actor import Space, space_of
-from hivelore.core.errors import Invalid
+from hivelore.core.errors import Invalid, NotFound
+from hivelore.core.text import clean
 from hivelore.importers import claude_code
 from hivelore.importers.claude_code import TranscriptReading
 from hivelore.importers.jsonl import ResumePoint
@@ -60,17 +61,18 @@ class Report:
 def import_claude_code(
     call: Call, root: Path, *, namespace: str | None = None, dry_run: bool = False, progress: Progress | None = None
 ) -> Report:
-    """Import every transcript below `root`. Raises `NotFound` when there is nothing at that path.
+    """Import every transcript below `root`. Raises `NotFound` when there is none at that path or below it.
 
     `progress` is called with the bytes dealt with so far and the file at hand.
     """
     settings = call.hub.settings
-    name = namespace or settings.transcript_namespace
-    if name == "*":
+    named = clean(namespace).text if namespace else None
+    name = clean_namespace(named, settings.transcript_namespace, settings.max_name_chars)
+    if name == EVERYTHING:
         raise Invalid("namespace '*' means everything readable; to import, name one namespace.", field="namespace")
     space = space_of(name, call.caller.id, frozenset(settings.shared_namespaces))
     report = Report(claude_code.SOURCE, name, not dry_run)
-    files = claude_code.find_files(root, report.read)
+    files = _some_files(root, report.read)
     done_bytes = 0
     for path in files:
         if progress:
@@ -85,8 +87,19 @@ def import_claude_code(
 
 
 def total_bytes(root: Path) -> int:
-    """How much an import of `root` would read."""
-    return sum(_size(path) for path in claude_code.find_files(root))
+    """How much an import of `root` would read. Raises `NotFound` like the import."""
+    return sum(_size(path) for path in _some_files(root, Account()))
+
+
+def _some_files(root: Path, account: Account) -> list[Path]:
+    """The transcripts below `root`; that there is none is an error and not an import of nothing."""
+    files = claude_code.find_files(root, account)
+    if not files:
+        passed_over = sum(account.files_skipped.values())
+        raise NotFound(
+            f"path: there is no transcript (*.jsonl) below it; {passed_over} other entries were passed over."
+        )
+    return files
 
 
 def _size(path: Path) -> int:
@@ -97,7 +110,7 @@ def _size(path: Path) -> int:
 
 
 def _import_file(call: Call, space: Space, path: Path, report: Report, dry_run: bool) -> None:
-    place = str(path.resolve())
+    place = str(path.resolve()).encode(errors="backslashreplace").decode()  # a name need not be text
     with call.read() as v:
         known = transcripts.read_position(v, claude_code.SOURCE, place)
     with claude_code.read_file(path, _resume_point(known)) as reading:

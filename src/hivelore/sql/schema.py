@@ -49,7 +49,10 @@ def stored_revision(connection: Connection) -> str | None:
 def check(db: Database) -> None:
     """Raise unless the schema is exactly the one this code was written for."""
     with db.read() as connection:
-        _judge(stored_revision(connection))
+        revision = stored_revision(connection)
+        if revision is None:
+            _refuse_foreign(connection)
+        _judge(revision)
 
 
 def _judge(revision: str | None) -> None:
@@ -80,8 +83,6 @@ def prepare(db: Database) -> str | None:
         return None
     if revision is not None and revision not in KNOWN:
         _judge(revision)
-    if revision is None:
-        _refuse_foreign(db)
     if db.dialect == "postgresql" and revision is not None:
         raise SchemaBehind()
     backup = back_up(db, revision) if revision is not None else None
@@ -89,11 +90,11 @@ def prepare(db: Database) -> str | None:
     return backup
 
 
-def _refuse_foreign(db: Database) -> None:
-    """A setting that points at another program's file must not fill it with our tables."""
-    with db.read() as connection:
-        strangers = [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
-    if strangers and db.dialect == "sqlite":
+def _refuse_foreign(connection: Connection) -> None:
+    """A setting that points at another program's file must not fill it with our tables. Ask only where there is no
+    revision, and in the same transaction: another process may be making ours at this moment."""
+    strangers = [name for name in inspect(connection).get_table_names() if name != "alembic_version"]
+    if strangers and connection.dialect.name == "sqlite":
         raise ForeignDatabase()
 
 
@@ -108,7 +109,9 @@ def migrate(db: Database) -> None:
         if db.dialect == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
         revision = stored_revision(connection)
-        if revision is not None and revision not in KNOWN:
+        if revision is None:
+            _refuse_foreign(connection)
+        elif revision not in KNOWN:
             _judge(revision)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

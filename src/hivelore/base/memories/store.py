@@ -126,7 +126,7 @@ tombstones = Table(
     Column("removed_ms", BigInteger, nullable=False),
     Column("removed_by", String, nullable=False),
 )
-Index("ix_tombstone_key", tombstones.c.space, tombstones.c.owner, tombstones.c.key)
+Index("ix_tombstone_key", tombstones.c.owner, tombstones.c.key)
 
 
 def insert(w: Work, memory: Memory) -> bool:
@@ -259,13 +259,9 @@ def _following_tables() -> list[Table]:
     return [table for table in metadata.tables.values() if table.info.get("follows_memory")]
 
 
-def buried_keys(v: View, space: str, owner: str, keys: Sequence[str]) -> set[str]:
-    """Which of these keys belonged to memories that their owner removed."""
-    rows = v.connection.execute(
-        select(tombstones.c.key).where(
-            tombstones.c.space == space, tombstones.c.owner == owner, tombstones.c.key.in_(keys)
-        )
-    )
+def buried_keys(v: View, owner: str, keys: Sequence[str]) -> set[str]:
+    """Which of these keys belonged to memories that were removed, in whichever of the owner's spaces they were."""
+    rows = v.connection.execute(select(tombstones.c.key).where(tombstones.c.owner == owner, tombstones.c.key.in_(keys)))
     return set(rows.scalars())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 from hivelore.base.search import store
@@ -16,19 +17,50 @@ log = logging.getLogger("hivelore.search")
 BATCH = 16  # chunks embedded between two transactions: small, so that progress is stored and shown
 SCAN_ROWS = 2_000
 LOAD_TIMEOUT_S = 90.0
+WAIT_STEP_S = 0.5  # how long a stop may have to wait for a model that is loading
+SHIFT_S = 60.0  # half of a job's lease
 
 
 def embed(hub: Hub, args: dict[str, Any]) -> None:
-    """Embed pending chunks until none is left. Raises `Unavailable` (and is retried) while the model is not ready."""
-    state = hub.embedder.state()
-    if state.status == "off":
+    """Embed pending chunks until none is left. Raises `Unavailable` (and is retried) while the model is not ready.
+
+    A shift ends well before the job's lease does, and leaves a new job for the rest, so that never two processes embed
+    the same chunks.
+    """
+    if hub.embedder.state().status == "off":
         return
-    if state.status == "loading":
-        state = hub.embedder.wait_ready(LOAD_TIMEOUT_S)
+    _ready(hub)
+    ends_s = time.monotonic() + SHIFT_S
+    while embed_batch(hub):
+        if hub.stopping.is_set():
+            raise Unavailable("the process is ending; another one, or the next start, takes this up")
+        if time.monotonic() > ends_s:
+            queue_embedding(hub)
+            return
+
+
+def _ready(hub: Hub) -> None:
+    """Wait for a model that is loading; raise `Unavailable` if it does not get ready."""
+    ends_s = time.monotonic() + LOAD_TIMEOUT_S
+    state = hub.embedder.wait_ready(WAIT_STEP_S)
+    while state.status == "loading" and time.monotonic() < ends_s and not hub.stopping.is_set():
+        state = hub.embedder.wait_ready(WAIT_STEP_S)
     if state.status != "ready":
         raise Unavailable(state.reason or "the embedding model is not ready")
-    while embed_batch(hub):
-        pass
+
+
+def queue_embedding(hub: Hub) -> None:
+    """Leave a job for whatever is pending."""
+    with hub.db.write() as connection:
+        queue.enqueue(
+            connection,
+            id=hub.ids.new("job"),
+            name="search.embed",
+            now_ms=hub.clock.now_ms(),
+            dedupe="search.embed",
+            lane="search.embed",
+        )
+    hub.bell.ring()
 
 
 def embed_batch(hub: Hub) -> int:
@@ -50,20 +82,16 @@ def reconcile(hub: Hub, args: dict[str, Any]) -> None:
     """Queue every chunk that has no vector of the current model: after a start, a new model, or a repair."""
     if hub.embedder.state().status == "off":
         return
-    state = hub.embedder.wait_ready(LOAD_TIMEOUT_S)
-    if state.status != "ready":
-        raise Unavailable(state.reason or "the embedding model is not ready")
+    _ready(hub)
     with hub.db.write() as connection:
         model = store.ensure_model(connection, hub.embedder.model, hub.embedder.dims, hub.clock.now_ms())
-    after: int | None = 0
-    while after is not None:
+    with hub.db.read() as connection:
+        complete = store.all_embedded_or_pending(connection, model)
+    after: int | None = None if complete else 0
+    while after is not None and not hub.stopping.is_set():
         with hub.db.write() as connection:
             after = store.queue_missing(connection, model, after, SCAN_ROWS)
-    with hub.db.write() as connection:
-        queue.enqueue(
-            connection, id=hub.ids.new("job"), name="search.embed", now_ms=hub.clock.now_ms(), dedupe="search.embed"
-        )
-    hub.bell.ring()
+    queue_embedding(hub)
 
 
 HANDLERS = {"search.embed": embed, "search.reconcile": reconcile}

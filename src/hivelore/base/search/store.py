@@ -111,7 +111,7 @@ def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
     w.connection.execute(
         insert_into(w.connection, pending).on_conflict_do_nothing(), [{"chunk": id, "space": space} for id in ids]
     )
-    w.enqueue("search.embed", dedupe="search.embed")
+    w.enqueue("search.embed", dedupe="search.embed", lane="search.embed")
 
 
 def drop(w: Work, space: str, ref: str) -> int:
@@ -220,6 +220,16 @@ def ensure_model(connection: Any, name: str, dims: int, now_ms: int) -> int:
     if connection.dialect.name == "postgresql":
         postgres.index_model(connection, id, dims)
     return id
+
+
+def all_embedded_or_pending(connection: Any, model: int) -> bool:
+    """Whether every chunk has a vector of `model` or waits for one; three counts, no look at single rows."""
+
+    def count(statement: Any) -> int:
+        return int(connection.execute(statement).scalar_one())
+
+    embedded = count(select(func.count()).select_from(vectors).where(vectors.c.model == model))
+    return count(select(func.count()).select_from(chunks)) == embedded + pending_total(connection)
 
 
 def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | None:

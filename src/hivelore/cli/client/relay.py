@@ -28,6 +28,8 @@ RECONNECT_PAUSE_S = 0.2
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
 _MODERN_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+# Tools that only read (a test compares this with the tools' own hints; the relay must not import them).
+READING_TOOLS = ("ping", "recall", "list_memories", "get_memory", "load_session", "list_sessions")
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _INTERNAL_ERROR, _PARSE_ERROR = -32603, -32700
 
@@ -79,15 +81,18 @@ class Relay:
             return
         try:
             answers = self._post(message)
-        except (OSError, http.client.HTTPException, ValueError):
+        except _NotSent:
             answers = self._post_after_restart(message)
+        except (OSError, http.client.HTTPException, ValueError):
+            # Sent, but not answered. Only what changes nothing may be sent again: a memory must not be stored twice.
+            answers = self._post_after_restart(message) if _changes_nothing(message) else _unknown_outcome(message)
         for answer in answers:
             if message.get("method") == "initialize":
                 self._version = str((answer.get("result") or {}).get("protocolVersion", ""))
             self.write(answer)
 
     def _post_after_restart(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Look for the server again for a few seconds; the message was not answered, so it is sent once more."""
+        """Look for the server again for a few seconds and send the message to it."""
         deadline = time.monotonic() + RECONNECT_S
         while time.monotonic() < deadline:
             found = find_server(self._endpoint.folder)
@@ -95,8 +100,10 @@ class Relay:
                 self._endpoint = found
                 try:
                     return self._post(message)
-                except (OSError, http.client.HTTPException, ValueError):
+                except _NotSent:
                     pass
+                except (OSError, http.client.HTTPException, ValueError):
+                    return _unknown_outcome(message)
             time.sleep(RECONNECT_PAUSE_S)
         if "id" not in message:
             return []
@@ -110,6 +117,10 @@ class Relay:
 
     def _post(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         connection = http.client.HTTPConnection(self._endpoint.host, self._endpoint.port, timeout=ANSWER_TIMEOUT_S)
+        try:
+            connection.connect()
+        except OSError as exc:
+            raise _NotSent from exc
         try:
             body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
             connection.request("POST", self._endpoint.path, body, self._headers(message))
@@ -159,6 +170,23 @@ class Relay:
                 sys.stdout.buffer.flush()
             except (BrokenPipeError, ValueError):
                 os._exit(0)  # the client is gone; there is nobody left to tell
+
+
+class _NotSent(Exception):
+    """The server could not be reached, so it has not seen the message."""
+
+
+def _changes_nothing(message: dict[str, Any]) -> bool:
+    """Whether a message may be sent twice without harm."""
+    if message.get("method") != "tools/call":
+        return True
+    parameters = message.get("params")
+    return isinstance(parameters, dict) and parameters.get("name") in READING_TOOLS
+
+
+def _unknown_outcome(message: dict[str, Any]) -> list[dict[str, Any]]:
+    words = "The hivelore server went away before it answered. Whether this was done is not known; look first."
+    return [_error(message["id"], _INTERNAL_ERROR, words)] if "id" in message else []
 
 
 def _header_safe(name: str) -> str:

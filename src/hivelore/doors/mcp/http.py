@@ -46,8 +46,8 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             words = "Method not allowed: this endpoint keeps no session; send each message with POST."
-            refusal = _error(405, types.INVALID_REQUEST, words, {"allow": "POST"})
-            return await refusal(scope, receive, send)
+            await _error(405, types.INVALID_REQUEST, words, {"allow": "POST"})(scope, receive, send)
+            return
         if not any(name == b"accept" for name, _ in scope["headers"]):
             scope = {**scope, "headers": [*scope["headers"], (b"accept", b"*/*")]}
         held: Message | None = None
@@ -56,13 +56,14 @@ class Endpoint:
             nonlocal held
             if message["type"] == "http.response.start" and message["status"] == 400:
                 held = message  # such answers come in one piece
-                return
-            if held is not None:
+            elif held is None:
+                await send(message)
+            elif b"Validation error: " in message.get("body", b""):
+                await _error(400, types.INVALID_REQUEST, _NO_MESSAGE)(scope, receive, send)
+            else:
                 start, held = held, None
-                if b"Validation error: " in message.get("body", b""):
-                    return await _error(400, types.INVALID_REQUEST, _NO_MESSAGE)(scope, receive, send)
                 await send(start)
-            await send(message)
+                await send(message)
 
         await self._sdk(scope, receive, in_our_words)
 

@@ -32,13 +32,21 @@ def serve(hub: Hub, dialect: Dialect, authorization: str | None) -> None:
 
 
 async def _pass_on(lines: Any, send: Any, write: Any) -> None:
-    """Hand messages to the server, and answer lines that are none: the SDK drops those, and their senders would wait."""
+    """Hand messages to the server and answer lines that are none: the SDK drops them, and their sender would wait."""
     async with send:
         async for item in lines:
-            if isinstance(item, Exception):
-                await write.send(SessionMessage(_complaint(item)))
-            else:
+            if not isinstance(item, Exception):
                 await send.send(item)
+            elif not _is_blank(item):
+                await write.send(SessionMessage(_complaint(item)))
+
+
+def _is_blank(error: Exception) -> bool:
+    """Whether the line that was refused had nothing in it."""
+    if not isinstance(error, ValidationError):
+        return False
+    line = error.errors(include_url=False)[0]["input"]
+    return isinstance(line, str) and not line.strip()
 
 
 def _complaint(error: Exception) -> types.JSONRPCError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from hivelore.base.identity.service import EVERYTHING
@@ -23,6 +25,7 @@ from hivelore.sql import schema
 from hivelore.work import Call, Hub
 
 DEFAULT_LIMIT = 10
+PARTS_PER_MEMORY = 4  # parts asked for per memory shown, because several parts of one may match
 SNIPPET_CHARS = 320
 SHOWN_CHARS = 640
 DERIVED_STATUS = "activated"
@@ -119,6 +122,7 @@ def add(call: Call, body: Body) -> Body:
     if session_id:
         raise NotFound(f"session not found: {session_id[:200]}")
     event_ms = _created_ms(created) if created else None
+    memory.check_name(call.hub.settings, source, "source")  # before it becomes a tag, whose error would puzzle
     given_tags = string_list(body, "tags", operation)
     tags = [*given_tags, *([source] if source else []), *_tool_tags(content)]
     if layer != "trace":
@@ -141,7 +145,8 @@ def add(call: Call, body: Body) -> Body:
         event_ms=event_ms,
         origin={"turn_id": turn_id, "adapter": adapter, "body": body_hash} if adapter or turn_id else {},
     )
-    return _added(call, saved.memory, iso_z(call.hub.clock.now_ms()))
+    # A new memory's answer carries the time of storing, which a repeat of the request can tell again.
+    return _added(call, saved.memory, iso_z(saved.memory.created_ms if saved.created else call.hub.clock.now_ms()))
 
 
 def _tool_tags(content: str) -> list[str]:
@@ -209,14 +214,16 @@ def find(call: Call, body: Body) -> Body:
     ]
     layers = [*wire_layers, *([""] if "trace" in wire_layers else [])]
     filters = memory.make_filters(call.hub.settings, tags=string_list(body, "tags", operation), layers=layers)
-    found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=_limit(body.get("limit")))
-    shown = [_section(call, each) for each in found.items]
+    limit = _limit(body.get("limit"))
+    found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY)
+    hits = _one_each(found.items)[:limit]
+    shown = [_section(_whole(call, each)) for each in hits]
     markdown = _markdown(shown) if body.get("includeInjectedContext") is not False else ""
     answer: Body = {"injectedContext": markdown}
     if body.get("verbose") is True:
         answer["debug"] = {
             "searchEventId": call.hub.ids.new("recall"),
-            "hits": [_hit(each) for each in found.items],
+            "hits": [_hit(each) for each in hits],
             "sourceMemoryIds": list(dict.fromkeys(section["memoryIds"][0] for section in shown)),
             "status": [f"{engine}:{why}" for engine, why in found.findings.unavailable.items()],
             "sections": shown,
@@ -228,9 +235,34 @@ def find(call: Call, body: Body) -> Body:
 
 def _limit(value: Any) -> int:
     """A JSON number, cut to a whole one, at least 1; anything else means the default (contract)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return DEFAULT_LIMIT
+    if isinstance(value, float) and not math.isfinite(value):
         return DEFAULT_LIMIT
     return max(int(value), 1)
+
+
+def _one_each(found: Iterable[RecalledItem]) -> list[RecalledItem]:
+    """The best part of each memory: this dialect knows no parts."""
+    best: dict[tuple[str, str], RecalledItem] = {}
+    for each in found:
+        best.setdefault((each.item.space, each.item.memory), each)
+    return list(best.values())
+
+
+def _whole(call: Call, found: RecalledItem) -> RecalledItem:
+    """A memory that is stored in parts with its whole text, so that both sides of a turn are told apart.
+
+    Of a plain text the part that matched stays: it says more than the beginning would.
+    """
+    item = found.item
+    if item.parts == 1 or item.kind in memory.VERBATIM_KINDS:
+        return found
+    with call.read() as v:
+        stored = memories.by_id(v, item.memory)
+    if stored is None or (ids.WIRE_OF_LAYER[item.layer] == "L1" and not sections.parse(stored[0].text).marked):
+        return found
+    return replace(found, item=replace(item, text=stored[0].text))
 
 
 def _hit(found: RecalledItem) -> Body:
@@ -258,7 +290,7 @@ _HEADINGS = {
 }
 
 
-def _section(call: Call, found: RecalledItem) -> Body:
+def _section(found: RecalledItem) -> Body:
     item = found.item
     wire = ids.wire_id(item.layer, item.memory)
     layer = ids.WIRE_OF_LAYER[item.layer]
@@ -274,17 +306,21 @@ def _section(call: Call, found: RecalledItem) -> Body:
     }
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}...[truncated]"
+def _cut(text: str, passage: str = "") -> str:
+    """A text cut to the contract's length; from the passage that matched where that lies behind the cut."""
+    if len(text) <= SHOWN_CHARS:
+        return text
+    at = text.find(first_line(passage, SHOWN_CHARS).removesuffix("…")) if passage else 0
+    start = at if at >= SHOWN_CHARS // 2 else 0
+    return f"{'…' if start else ''}{text[start : start + SHOWN_CHARS]}...[truncated]"
 
 
 def _trace(wire: str, item: Item, passage: str) -> str:
-    said = sections.parse(item.text if item.kind != "turn" or len(item.text) <= SHOWN_CHARS else passage)
-    user, agent = (said.user, said.agent) if said.marked else (said.user, "")
+    said = sections.parse(item.text)
     return (
         f"id: {wire}\ntimestamp: {iso_z(item.event_ms)}\n\n"
-        f"Historical user statement:\n{_cut(user) or '(empty)'}\n\n"
-        f"Historical assistant response:\n{_cut(agent) or '(empty)'}"
+        f"Historical user statement:\n{_cut(said.user, passage) or '(empty)'}\n\n"
+        f"Historical assistant response:\n{_cut(said.agent, passage) or '(empty)'}"
     )
 
 

@@ -84,6 +84,8 @@ def _payload(text: str) -> Any:
     if len(text) > PAYLOAD_CHARS:
         return f"{text[:PAYLOAD_CHARS]}[truncated:{len(text) - PAYLOAD_CHARS} chars]"
     try:
-        return json.loads(text)
-    except ValueError:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # what Python reads beyond JSON (NaN, 1e999) could not be answered with
+    except (ValueError, RecursionError):
         return text
+    return value

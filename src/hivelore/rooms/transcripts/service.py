@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hivelore.base.identity import store as identity
@@ -214,7 +214,7 @@ def record_turns(w: Work, space: Space, drafts: Sequence[TurnDraft]) -> list[Rec
     nothing. Once removed by its owner it stays removed.
     """
     keys = [f"turn:{draft.source}:{draft.first_message}" for draft in drafts]
-    buried = memory_store.buried_keys(w, space.id, w.caller.id, keys)
+    buried = memory_store.buried_keys(w, w.caller.id, keys)
     return [_record(w, space, draft, key, key in buried) for draft, key in zip(drafts, keys, strict=True)]
 
 
@@ -243,15 +243,15 @@ def _record(w: Work, space: Space, draft: TurnDraft, key: str, removed: bool) ->
             return "known"
         store.put_turn(w, _turn_row(w, memory.space, memory.id, draft))
         return "new"
-    if known.turn_id != draft.turn_id:
-        return "known"  # the same turn, copied into a resumed conversation
     found = memory_store.by_id(w, known.memory)
     if found is None or found[0].text == draft.text:
         return "known"
     if len(draft.text) < len(found[0].text):
         return "known"  # an older, shorter copy of the file must not shorten what is kept
     memories.change(w, found[0], text=draft.text, index_text=draft.index_text, keep_revision=False)
-    store.put_turn(w, _turn_row(w, known.space, known.memory, draft))
+    # A resumed or forked conversation repeats the turn under another id; it stays with the one it was read in first.
+    first = replace(draft, conversation=known.conversation, turn_id=known.turn_id)
+    store.put_turn(w, _turn_row(w, known.space, known.memory, first))
     return "grown"
 
 

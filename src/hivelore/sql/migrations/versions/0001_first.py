@@ -199,7 +199,7 @@ def upgrade() -> None:
         sa.Column("removed_by", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("space", "memory", name="pk_tombstone"),
     )
-    op.create_index("ix_tombstone_key", "tombstone", ["space", "owner", "key"])
+    op.create_index("ix_tombstone_key", "tombstone", ["owner", "key"])
     op.create_table(
         "transcript_file",
         sa.Column("owner", sa.String(), nullable=False),
