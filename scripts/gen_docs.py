@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
+from gen_docs_tools import PAGE as TOOLS_PAGE  # noqa: E402
 from hivelore.cli.main import COMMANDS, EXIT_CODES, Command, Option, spelled, usage_of  # noqa: E402
 from hivelore.core.settings import setting_names  # noqa: E402
 from hivelore.core.settings_load import (  # noqa: E402
@@ -108,9 +109,7 @@ def cli_page(text: str) -> str:
     """docs/cli.md: the exit codes and the reference of commands inside a hand-written page."""
     codes = [("0", "done"), *((str(code), meaning) for code, meaning, _ in EXIT_CODES)]
     text = between_markers(text, "exit codes", "\n".join(_markdown_table(("Code", "Meaning"), codes)))
-    return between_markers(
-        text, "commands", "\n".join(line for c in COMMANDS for line in _command_section(c))
-    )
+    return between_markers(text, "commands", "\n".join(line for c in COMMANDS for line in _command_section(c)))
 
 
 def _command_section(command: Command) -> Iterator[str]:
@@ -143,6 +142,7 @@ GENERATORS: tuple[tuple[str, Callable[[str], str]], ...] = (
     (".env.example", env_example),
     ("docs/settings.md", settings_page),
     ("docs/cli.md", cli_page),
+    TOOLS_PAGE,
 )
 
 

@@ -24,8 +24,7 @@ def run(args: Namespace) -> int:
         prepare_folder(settings)
     db = Database(url, pool_size=2)
     try:
-        with db.read() as connection:
-            before = schema.stored_revision(connection)
+        before = schema.look(db)
         if args.check:
             schema.check(db)
         backup = None

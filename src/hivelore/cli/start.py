@@ -56,9 +56,12 @@ def noted(settings: Settings, url: str) -> Iterator[None]:
     path = data_dir(settings) / NOTE
     written = json.dumps({"pid": os.getpid(), "url": url, "mcp_path": settings.mcp_path})
     partial = path.with_name(f"{NOTE}.{os.getpid()}")
-    with suppress(OSError):  # a folder on a full disk must not keep the server from serving
+    try:
         partial.write_text(written)
         os.replace(partial, path)
+    except OSError:  # a folder on a full disk must not keep the server from serving
+        with suppress(OSError):
+            partial.unlink()
     try:
         yield
     finally:

@@ -17,7 +17,8 @@ from hivelore.core.settings import Settings
 def run(args: Namespace) -> int:
     """Serve until the client closes standard input."""
     settings: Settings = args.loaded.settings
-    if not args.in_process and not args.user and not settings.database_url:
+    users = {pair.partition(":")[2] for pair in settings.api_keys}
+    if not (args.in_process or args.user or settings.database_url or len(users) > 1):  # several: `whose` asks for one
         endpoint = relay.find_server(Path(settings.data_dir).expanduser().absolute())
         if endpoint is not None:
             return relay.run(endpoint, first_key(settings))

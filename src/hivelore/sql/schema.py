@@ -46,13 +46,21 @@ def stored_revision(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
 
 
-def check(db: Database) -> None:
-    """Raise unless the schema is exactly the one this code was written for."""
+def look(db: Database) -> str | None:
+    """The revision that the database says it has, None for an empty one. Changes nothing; raises `ForeignDatabase` or
+    `SchemaAhead` for one that must not be touched."""
     with db.read() as connection:
         revision = stored_revision(connection)
         if revision is None:
             _refuse_foreign(connection)
+    if revision is not None and revision not in KNOWN:
         _judge(revision)
+    return revision
+
+
+def check(db: Database) -> None:
+    """Raise unless the schema is exactly the one this code was written for."""
+    _judge(look(db))
 
 
 def _judge(revision: str | None) -> None:
@@ -72,8 +80,7 @@ def prepare(db: Database) -> str | None:
     SQLite is migrated, with a verified copy first. An empty Postgres database is filled; one that is behind is refused.
     """
     try:
-        with db.read() as connection:
-            revision = stored_revision(connection)
+        revision = look(db)
     except Unavailable as exc:
         if db.dialect == "sqlite" and not isinstance(exc, StoreDamaged) and db.path and db.path.stat().st_size == 0:
             revision = None
@@ -81,8 +88,6 @@ def prepare(db: Database) -> str | None:
             raise
     if revision == HEAD:
         return None
-    if revision is not None and revision not in KNOWN:
-        _judge(revision)
     if db.dialect == "postgresql" and revision is not None:
         raise SchemaBehind()
     backup = back_up(db, revision) if revision is not None else None

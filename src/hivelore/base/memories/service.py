@@ -84,6 +84,12 @@ def remove(w: Work, memory: Memory) -> None:
     store.delete(w, memory)
 
 
+def forget_earlier(w: Work, memory: Memory) -> None:
+    """Let go of all earlier texts of a memory, for when a part of it was removed for good: they hold the part too."""
+    store.drop_revisions(w, memory)
+    search.queue_merge(w)
+
+
 def entry(memory: Memory, index_text: str | None = None) -> Entry:
     """How search sees a memory."""
     if index_text is not None:

@@ -221,6 +221,11 @@ def _revision_of(memory: Memory) -> ColumnElement[bool]:
     return and_(revisions.c.space == memory.space, revisions.c.memory == memory.id)
 
 
+def drop_revisions(w: Work, memory: Memory) -> None:
+    """Let go of all earlier texts."""
+    w.connection.execute(revisions.delete().where(_revision_of(memory)))
+
+
 def earlier_texts(v: View, memory: Memory) -> list[tuple[int, str, int]]:
     """Earlier revisions as (revision, text, replaced_ms), newest first."""
     rows = v.connection.execute(
@@ -281,7 +286,7 @@ def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
     ).first()
     if row is None:
         return None
-    whole = _one(v, and_(memories.c.space == row.space, memories.c.id == row.memory))
+    whole = _one(v, and_(memories.c.space == row.space, memories.c.id == row.memory), with_parts=True)
     if whole is None:
         return None
     return whole, next(p for p in whole.parts if p.id == id)
@@ -304,12 +309,13 @@ def by_id_prefix(v: View, prefix: str) -> Memory | None:
     )
 
 
-def _one(v: View, condition: ColumnElement[bool]) -> Memory | None:
+def _one(v: View, condition: ColumnElement[bool], *, with_parts: bool = False) -> Memory | None:
+    """One unexpired memory. A single part, all that is left of a long text, is read only when asked for."""
     row = v.connection.execute(select(memories).where(condition, _unexpired(v))).first()
     if row is None:
         return None
     found: tuple[Part, ...] = ()
-    if row.part_count > 1 or row.kind == "session":
+    if with_parts or row.part_count > 1 or row.kind == "session":
         rows = v.connection.execute(
             select(parts.c.id, parts.c.seq, parts.c.start, parts.c.length)
             .where(parts.c.space == row.space, parts.c.memory == row.id)

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from hivelore.base.search import store
+from hivelore.base.search import sqlite, store
 from hivelore.base.search.signatures import full_to_half
 from hivelore.core.errors import Unavailable
 from hivelore.jobs import queue
@@ -94,4 +94,15 @@ def reconcile(hub: Hub, args: dict[str, Any]) -> None:
     queue_embedding(hub)
 
 
-HANDLERS = {"search.embed": embed, "search.reconcile": reconcile}
+def merge(hub: Hub, args: dict[str, Any]) -> None:
+    """Merge the text index of SQLite, so that the words of what was forgotten are in no file any more."""
+    first = more = True
+    while more and not hub.stopping.is_set():
+        with hub.db.write() as connection:
+            more = sqlite.merge_step(connection, first)
+        first = False
+    if more:
+        raise Unavailable("the process is ending; another one, or the next start, takes this up")
+
+
+HANDLERS = {"search.embed": embed, "search.reconcile": reconcile, "search.merge": merge}

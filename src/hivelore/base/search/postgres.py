@@ -19,6 +19,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
+    FromClause,
     Text,
     and_,
     case,
@@ -220,9 +221,11 @@ def place(
     of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
     columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
     distance: ColumnElement[Any] = null()
+    found: FromClause = chunks  # without a model the vectors are not even looked at
     if query is not None and model is not None:
         distance = _distance(full_vector_literal(query), len(query) // 4)
-    statement = select(*columns, distance.label("distance")).select_from(chunks.outerjoin(vectors, of_model))
+        found = chunks.outerjoin(vectors, of_model)
+    statement = select(*columns, distance.label("distance")).select_from(found)
     rows = connection.execute(statement.where(among(chunks.c.id, ids), *where))
     return [
         Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, None if r.distance is None else 1.0 - r.distance)

@@ -24,7 +24,8 @@ from hivelore.work import Call, Hub, View
 
 log = logging.getLogger("hivelore.search")
 
-POOL = 100  # candidates that each engine proposes beyond what the page needs
+POOL = 100  # candidates that each engine proposes at first
+POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
 QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says what it is about
 
@@ -69,11 +70,43 @@ def settle(call: Call, scope: Scope) -> None:
 
 
 def find(hub: Hub, v: View, request: Request) -> Findings:
-    """Search the scope; hits are the best chunk of each piece, in order of score."""
+    """Search the scope; hits are the best chunk of each piece, in order of score.
+
+    The order must not depend on the page that is asked for, or pages would repeat and skip hits. So the engines are
+    asked to fixed depths: what the first round finds comes first, in its order, then what only the next one finds.
+    """
     question = request.question
-    depth = request.offset + request.limit + POOL
-    where = store.conditions(v, request.scope, request.filters)
     unavailable = dict(question.unavailable)
+    wanted = request.offset + request.limit
+    ranked: list[Hit] = []
+    depth = POOL
+    while True:
+        engines, found, exhausted = _round(hub, v, request, depth, unavailable)
+        known = {(hit.space, hit.piece) for hit in ranked}
+        lowest = ranked[-1].score if ranked else 1.0
+        new = (hit for hit in found if (hit.space, hit.piece) not in known)
+        ranked += [replace(hit, score=min(hit.score, lowest)) for hit in new]
+        if exhausted or len(ranked) > wanted:
+            break
+        depth *= POOL_GROWTH
+    page = ranked[request.offset : wanted]
+    texts = store.texts(v, [hit.chunk for hit in page])
+    hits = [replace(hit, text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
+    return Findings(
+        hits=tuple(hits),
+        more=len(ranked) > wanted and bool(page),
+        engines=tuple(engines),
+        unavailable=unavailable,
+        pending=store.pending_count(v, request.scope),
+    )
+
+
+def _round(
+    hub: Hub, v: View, request: Request, depth: int, unavailable: dict[str, str]
+) -> tuple[list[str], list[Hit], bool]:
+    """Ask both engines for their best `depth` chunks: who answered, the hits, and whether there is nothing deeper."""
+    question = request.question
+    where = store.conditions(v, request.scope, request.filters)
     engines: list[str] = []
 
     text_found: list[Candidate] = []
@@ -101,21 +134,13 @@ def find(hub: Hub, v: View, request: Request) -> Findings:
         except Exception:
             log.exception("the vectors could not be searched")
             unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
+            model = None  # they are not asked again: words answer alone
 
     ranked, gone = _rank(v, question, model, text_found, vector_found)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         vector_found = _nearest(hub, v, request, model, where, depth)
         ranked, _ = _rank(v, question, model, text_found, vector_found)
-    page = ranked[request.offset : request.offset + request.limit]
-    texts = store.texts(v, [hit.chunk for hit in page])
-    hits = [replace(hit, text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
-    return Findings(
-        hits=tuple(hits),
-        more=len(ranked) > request.offset + len(page) and bool(page),
-        engines=tuple(engines),
-        unavailable=unavailable,
-        pending=store.pending_count(v, request.scope),
-    )
+    return engines, ranked, len(text_found) < depth and len(vector_found) < depth
 
 
 def matches_by_namespace(v: View, question: Question, filters: Filters, limit: int = 50) -> dict[str, int]:

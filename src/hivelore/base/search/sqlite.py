@@ -16,6 +16,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
     select,
     table,
     text,
@@ -28,6 +29,7 @@ from hivelore.base.search.tables import chunks, vectors
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
 # space-joined tokens arrive as they are.
 SMALL = 2_000  # below this many chunks no term is too common to look up
+MERGED_PAGES = 500  # of the text index in one step: about 50 ms
 COMMON_SHARE = 0.25  # of all chunks; a term in more of them has an inverse document frequency near 1 or below
 
 _search_text = table("search_text", column("rowid"), column("tokens"))
@@ -53,6 +55,19 @@ def among(column: ColumnElement[Any], ids: Sequence[int]) -> ColumnElement[bool]
     """Whether a column holds one of these ids. The ids travel as one JSON value, so the statement is compiled once."""
     each = func.json_each(literal(json.dumps(ids))).table_valued("value")
     return column.in_(select(each.c.value))
+
+
+def merge_step(connection: Connection, first: bool) -> bool:
+    """Merge some segments of the text index; False when there is nothing left to merge.
+
+    FTS5 only notes what was deleted: the words stay in its file until the segments that hold them are merged. A first
+    step says that all are meant (a negative number of pages), the others go on with it.
+    """
+    driver = connection.connection.dbapi_connection
+    before = driver.total_changes  # type: ignore[union-attr]
+    pages = -MERGED_PAGES if first else MERGED_PAGES
+    connection.execute(text("INSERT INTO search_text(search_text, rank) VALUES ('merge', :pages)"), {"pages": pages})
+    return bool(driver.total_changes - before >= 2)  # type: ignore[union-attr]
 
 
 def has_tag(tags: ColumnElement[Any], tag: str) -> ColumnElement[bool]:
@@ -112,10 +127,12 @@ def place(
     out."""
     of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
     columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
-    statement = select(*columns, vectors.c.vec).select_from(chunks.outerjoin(vectors, of_model))
+    with_model = query is not None and model is not None  # without, the vectors are not even looked at
+    statement = select(*columns, vectors.c.vec if with_model else null().label("vec"))
+    statement = statement.select_from(chunks.outerjoin(vectors, of_model) if with_model else chunks)
     rows = connection.execute(statement.where(among(chunks.c.id, ids), *where)).all()
     near: dict[int, float] = {}
-    if query is not None:
+    if query is not None and with_model:
         with_vector = [row for row in rows if row.vec is not None]
         scores = cosines(query, [row.vec for row in with_vector])
         near = {row.id: score for row, score in zip(with_vector, scores, strict=True)}

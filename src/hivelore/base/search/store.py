@@ -20,6 +20,8 @@ from hivelore.core.text import split, tail_context
 from hivelore.sql.write import insert_if_absent, insert_into
 from hivelore.work import View, Work
 
+MERGE_DELAY_MS = 300_000
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
@@ -118,7 +120,14 @@ def drop(w: Work, space: str, ref: str) -> int:
     """Remove everything registered for an entry; return how many chunks went."""
     rows = w.connection.execute(select(chunks.c.id).where(chunks.c.space == space, chunks.c.ref == ref)).scalars().all()
     _drop_chunks(w, space, rows)
+    queue_merge(w)
     return len(rows)
+
+
+def queue_merge(w: Work) -> None:
+    """See to it that the words of dropped chunks leave the files of the text index too; later, once for many."""
+    if w.dialect == "sqlite":
+        w.enqueue("search.merge", dedupe="search.merge", in_ms=MERGE_DELAY_MS)
 
 
 def _drop_chunks(w: Work, space: str, ids: Sequence[int]) -> None:

@@ -48,7 +48,7 @@ def find_server(folder: Path) -> Endpoint | None:
     """The server that left its note in the folder, if it answers."""
     try:
         note = json.loads((folder / NOTE).read_text())
-        url = urlsplit(note["url"])
+        url = urlsplit(str(note["url"]))
         endpoint = Endpoint(folder, url.hostname or "127.0.0.1", url.port or 80, str(note["mcp_path"]))
         connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=PROBE_TIMEOUT_S)
         try:
@@ -56,7 +56,7 @@ def find_server(folder: Path) -> Endpoint | None:
             return endpoint if connection.getresponse().status == 200 else None
         finally:
             connection.close()
-    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException):
         return None
 
 
@@ -80,16 +80,24 @@ class Relay:
             self.write(_error(None, -32600, "Invalid request: a message must be a JSON object."))
             return
         try:
-            answers = self._post(message)
-        except _NotSent:
-            answers = self._post_after_restart(message)
-        except (OSError, http.client.HTTPException, ValueError):
-            # Sent, but not answered. Only what changes nothing may be sent again: a memory must not be stored twice.
-            answers = self._post_after_restart(message) if _changes_nothing(message) else _unknown_outcome(message)
+            answers = self._answers(message)
+        except Exception:  # a fault of ours must not leave the client waiting
+            words = "The relay could not pass this message on. Whether it was done is not known; look first."
+            answers = [_error(message["id"], _INTERNAL_ERROR, words)] if "id" in message else []
         for answer in answers:
-            if message.get("method") == "initialize":
-                self._version = str((answer.get("result") or {}).get("protocolVersion", ""))
+            result = answer.get("result")
+            if message.get("method") == "initialize" and isinstance(result, dict):
+                self._version = _header_safe(str(result.get("protocolVersion", "")))
             self.write(answer)
+
+    def _answers(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        try:
+            return self._post(message)
+        except _NotSent:
+            return self._post_after_restart(message)
+        except (OSError, http.client.HTTPException):
+            # Sent, but not answered. Only what changes nothing may be sent again: a memory must not be stored twice.
+            return self._post_after_restart(message) if _changes_nothing(message) else _unknown_outcome(message)
 
     def _post_after_restart(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Look for the server again for a few seconds and send the message to it."""
@@ -102,7 +110,7 @@ class Relay:
                     return self._post(message)
                 except _NotSent:
                     pass
-                except (OSError, http.client.HTTPException, ValueError):
+                except (OSError, http.client.HTTPException):
                     return _unknown_outcome(message)
             time.sleep(RECONNECT_PAUSE_S)
         if "id" not in message:
@@ -130,14 +138,13 @@ class Relay:
             connection.close()
         if response.status == 202 or "id" not in message:
             return []
-        if "text/event-stream" in response.headers.get("content-type", ""):
-            return [json.loads(data) for data in _event_data(raw.decode("utf-8", "replace")) if data]
-        if "application/json" in response.headers.get("content-type", ""):
-            answer = json.loads(raw)
-            if isinstance(answer, dict) and answer.get("jsonrpc"):
-                return [{**answer, "id": message["id"]} if answer.get("id") is None else answer]
-        words = f"The server answered with HTTP status {response.status}: {raw[:200].decode('utf-8', 'replace')}"
-        return [_error(message["id"], _INTERNAL_ERROR, words)]
+        answers = _messages(response.headers.get("content-type", ""), raw)
+        if not any("method" not in answer for answer in answers):  # the client must not wait for ever
+            words = f"The server answered with HTTP status {response.status}: {raw[:200].decode('utf-8', 'replace')}"
+            return [*answers, _error(message["id"], _INTERNAL_ERROR, words)]
+        return [
+            each if "method" in each or each.get("id") is not None else each | {"id": message["id"]} for each in answers
+        ]
 
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The headers that the HTTP transport asks for; newer protocol versions repeat parts of the message there."""
@@ -154,7 +161,7 @@ class Relay:
         modern = meta.get(_MODERN_VERSION_KEY) if isinstance(meta, dict) else None
         if isinstance(modern, str):
             method = str(message.get("method", ""))
-            headers |= {"mcp-protocol-version": modern, "mcp-method": method}
+            headers |= {"mcp-protocol-version": _header_safe(modern), "mcp-method": _header_safe(method)}
             name = parameters.get(_NAMED_BY.get(method, ""))
             if isinstance(name, str):
                 headers["mcp-name"] = _header_safe(name)
@@ -168,7 +175,7 @@ class Relay:
             try:
                 sys.stdout.buffer.write(line)
                 sys.stdout.buffer.flush()
-            except (BrokenPipeError, ValueError):
+            except (OSError, ValueError):
                 os._exit(0)  # the client is gone; there is nobody left to tell
 
 
@@ -189,13 +196,29 @@ def _unknown_outcome(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [_error(message["id"], _INTERNAL_ERROR, words)] if "id" in message else []
 
 
-def _header_safe(name: str) -> str:
-    """A header value carries Latin-1 only; other names travel as base64, in the form the protocol prescribes."""
-    if name.isascii() and name.isprintable():
-        return name
+def _header_safe(text: str) -> str:
+    """A header value carries printable ASCII only, and no blanks around it; other texts travel as base64, in the form
+    the protocol prescribes."""
+    plain = text.isascii() and text.isprintable() and text == text.strip()
+    if plain and not (text.startswith("=?base64?") and text.endswith("?=")):
+        return text
     import base64
 
-    return f"=?base64?{base64.b64encode(name.encode()).decode()}?="
+    return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
+
+
+def _messages(kind: str, raw: bytes) -> list[dict[str, Any]]:
+    """The JSON-RPC messages of an answer; none when it is something else."""
+    text = raw.decode("utf-8", "replace")
+    found: list[dict[str, Any]] = []
+    for data in _event_data(text) if "text/event-stream" in kind else [text]:
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(message, dict) and message.get("jsonrpc"):
+            found.append(message)
+    return found
 
 
 def _event_data(text: str) -> list[str]:

@@ -238,6 +238,7 @@ def forget(call: Call, id: str) -> int:
         memories.change(
             w, memory, text="".join(texts), parts=_laid_out([p for p, _ in kept], texts), keep_revision=False
         )
+        memories.forget_earlier(w, memory)
         return 1
 
 

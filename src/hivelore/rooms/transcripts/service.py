@@ -16,6 +16,7 @@ from hivelore.core.errors import Invalid, TooLarge
 from hivelore.core.settings import Settings
 from hivelore.core.text import clean, first_line, split
 from hivelore.rooms.transcripts import store
+from hivelore.sql.write import one_at_a_time
 from hivelore.work import Call, View, Work
 
 SESSION, TURN = "session", "turn"
@@ -116,14 +117,21 @@ def save_session(call: Call, session_id: str, content: str, namespace: str | Non
     space = space_of(name, call.caller.id, frozenset(settings.shared_namespaces))
     pieces = [cleaned.text[start:end] for start, end in split(cleaned.text, settings.chunk_tokens)]
     with call.write() as w:
-        old = _stored_session(w, id)
-        if old is not None and old.space == space.id:
-            _replace_session(w, old, cleaned.text, pieces)
-        else:
-            if old is not None:
-                memories.remove(w, old)
-            _add_session(w, id, space, cleaned.text, pieces)
-    return SavedSession(id, name, len(pieces), len(cleaned.text), old is not None, cleaned.notes())
+        replaced = _put_session(w, id, space, cleaned.text, pieces)
+    return SavedSession(id, name, len(pieces), len(cleaned.text), replaced, cleaned.notes())
+
+
+def _put_session(w: Work, id: str, space: Space, text: str, pieces: Sequence[str]) -> bool:
+    """Store a session in place of the one that has its id; return whether there was one."""
+    one_at_a_time(w.connection, f"session:{w.caller.id}:{id}")
+    old = _stored_session(w, id)
+    if old is not None and old.space == space.id:
+        _replace_session(w, old, text, pieces)
+    else:
+        if old is not None:
+            memories.remove(w, old)
+        _add_session(w, id, space, text, pieces)
+    return old is not None
 
 
 def _stored_session(v: View, session_id: str) -> Memory | None:
