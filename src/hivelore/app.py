@@ -27,6 +27,8 @@ from hivelore.sql.bell import Bell
 from hivelore.sql.database import Database
 from hivelore.work import Handler, Hub
 
+DATABASE_FILE = "hivelore.db"
+
 # Rooms with background work, by the names of their jobs.
 HANDLERS: dict[str, Handler] = {**search_jobs.HANDLERS}
 
@@ -42,7 +44,7 @@ def database_url(settings: Settings) -> str:
         return settings.database_url
     if settings.require_database:
         raise Invalid("HIVELORE_REQUIRE_DATABASE is on, but HIVELORE_DATABASE_URL names no database.")
-    return f"sqlite:///{data_dir(settings)}/hivelore.db"
+    return f"sqlite:///{data_dir(settings)}/{DATABASE_FILE}"
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -57,6 +57,7 @@ def test_words_that_look_like_options_go_behind_two_dashes(run, at):
     assert at.asked[0].body["query"] == "what does --help do"
 
 
+@pytest.mark.promise("M-062")
 def test_add_sends_the_text_with_title_tags_layer_and_source(run, at):
     ran = run(
         "add", "We deploy", "on Thursdays.", "--tags", "ops", "--title", "T", "--layer", "l2", "--source", "s"
@@ -149,6 +150,7 @@ def test_the_server_comes_from_a_variable(run, server, monkeypatch, variable):
     assert len(server.asked) == 1
 
 
+@pytest.mark.promise("M-059")
 def test_the_option_wins_over_the_variables_and_they_go_in_order(run, server, monkeypatch):
     monkeypatch.setenv("MEMORY_SERVICE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("MEMMY_MEMORY_URL", server.url)
@@ -195,6 +197,7 @@ def test_a_url_that_is_none_is_refused(run, url):
     assert "pw-x" not in ran.err
 
 
+@pytest.mark.promise("M-060")
 def test_the_key_comes_from_the_option_then_variables_then_the_first_pair(run, at, monkeypatch):
     monkeypatch.setenv("HIVELORE_API_KEYS", "first-key-1:ana,second-key:bo")
     run("search", "x")

@@ -86,6 +86,7 @@ def test_a_broken_line_of_ours_is_an_error_that_does_not_show_the_value(line):
 # -- .env in the working folder
 
 
+@pytest.mark.promise("P-033")
 def test_dotenv_of_the_working_folder_is_read(loaded, dotenv_file):
     dotenv_file.write_text("\ufeffHIVELORE_PORT=9001\nPOLYMNEMO_RECALL_LIMIT=3\nPORT=1\n", encoding="utf-8")
     result = loaded()

@@ -59,6 +59,7 @@ def test_a_page_without_its_markers_is_an_error_not_an_overwrite(gen_docs, tmp_p
     assert page.read_text(encoding="utf-8") == "hand-written"
 
 
+@pytest.mark.promise("P-033", "P-078")
 def test_the_example_file_holds_every_setting_and_is_inert_until_edited():
     text = (ROOT / ".env.example").read_text(encoding="utf-8")
     assert parse_dotenv(text) == ({}, [])

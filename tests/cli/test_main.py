@@ -147,6 +147,7 @@ def test_a_heavy_command_gets_its_options_and_the_loaded_settings(run, stand_in,
     assert args.loaded.origins["data_dir"] == "--data"
 
 
+@pytest.mark.promise("M-034")
 def test_serve_passes_every_flag_to_its_setting(run, stand_in):
     (calls, argv) = (
         stand_in("serve"),

@@ -113,6 +113,7 @@ def test_the_own_name_wins_over_aliases_and_aliases_go_in_declared_order():
     ]
 
 
+@pytest.mark.promise("P-077")
 def test_an_ambient_alias_does_not_beat_the_own_name_in_dotenv():
     loaded = load(
         {"DATABASE_URL": "postgresql://localhost/some_other_app"},
@@ -279,6 +280,7 @@ def test_unknown_variables_of_replaced_systems_are_no_warning_but_can_be_listed(
 # -- references to variables
 
 
+@pytest.mark.promise("M-100")
 def test_references_in_files_are_replaced_from_the_environment():
     files = [("c", {"database_url": "postgresql://u:${PW}@h/d", "shared_namespaces": ["${NS}", "b"]})]
     loaded = load({"PW": SECRET, "NS": "a"}, files)
@@ -368,6 +370,7 @@ ALIASES = [
 ]
 
 
+@pytest.mark.promise("M-098", "M-099", "P-034", "P-038", "P-077", "P-079", "P-082", "P-083", "P-085")
 @pytest.mark.parametrize(("variable", "value", "name", "expected"), ALIASES)
 def test_an_alias_means_what_it_means_in_the_system_it_comes_from(variable, value, name, expected):
     loaded = load({variable: value, "HOME": "/home/ana"})
@@ -498,6 +501,7 @@ def test_a_short_key_is_a_warning_that_does_not_show_it():
     assert "k3y" not in warning
 
 
+@pytest.mark.promise("P-034")
 def test_a_key_pair_splits_at_the_first_colon_and_is_trimmed():
     loaded = load({"HIVELORE_API_KEYS": " good-key-1 : github:123 "})
     assert loaded.settings.api_keys == ("good-key-1:github:123",)
@@ -568,6 +572,7 @@ def complaint(*, serving: bool = True, **changes) -> str:
     return caught.value.message
 
 
+@pytest.mark.promise("M-096")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "memory.example.com", "127.evil.example"])
 def test_listening_beyond_this_machine_without_keys_is_refused_with_two_ways_out(host):
     message = complaint(host=host)
@@ -590,6 +595,7 @@ def test_the_user_local_for_a_whole_network_is_refused_even_with_keys():
     assert "HIVELORE_AUTH is local" in message
 
 
+@pytest.mark.promise("P-081")
 def test_bearer_without_keys_is_refused():
     assert "HIVELORE_API_KEYS" in complaint(auth="bearer")
 
@@ -632,6 +638,7 @@ def test_long_chunks_are_fine_for_embedders_without_that_window():
     validate(replace(Settings(), chunk_tokens=500, embedder="off"))
 
 
+@pytest.mark.promise("P-079")
 def test_a_named_database_satisfies_require_database():
     validate(replace(Settings(), require_database=True, database_url="sqlite:////data/x.db"))
     validate(replace(Settings(), require_database=True, database_url="postgresql://db/x"))

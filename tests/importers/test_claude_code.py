@@ -108,6 +108,7 @@ def words(turns: Iterable[ImportedTurn]) -> list[tuple[str, str]]:
 # --- the contract ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("M-024")
 def test_the_contract_sample_gives_the_golden_turn_and_request_ids(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(CONTRACT_SAMPLE)
@@ -170,6 +171,7 @@ def test_a_title_is_the_first_line_with_words_cut_as_the_contract_says() -> None
 # --- turns -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("M-021")
 def test_each_request_of_the_user_is_one_turn_whatever_tools_were_used(tmp_path: Path) -> None:
     t = Transcript()
     t.user("first")
@@ -490,6 +492,7 @@ def test_every_other_record_is_counted_under_its_kind(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.promise("M-022")
 def test_a_turn_without_an_answer_is_counted_in_the_middle_and_yielded_at_the_end(tmp_path: Path) -> None:
     t = Transcript()
     t.reply("a reply before any request")
@@ -1029,6 +1032,7 @@ def names(files: list[Path], root: Path) -> list[str]:
     return [file.relative_to(root).as_posix() for file in files]
 
 
+@pytest.mark.promise("M-014")
 def test_transcripts_are_found_at_all_levels_and_everything_else_is_counted(tmp_path: Path) -> None:
     root = tmp_path / "claude"
     projects = root / "projects"

@@ -353,11 +353,13 @@ def test_without_weights_it_says_what_to_install_or_set(tmp_path: Path, monkeypa
     embedder.close()
 
 
+@pytest.mark.promise("P-008")
 def test_a_cached_conversion_needs_no_weights(converted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embed_e5, "installed_weights", lambda: None)
     assert load(E5Embedder(converted.parent)) == ""
 
 
+@pytest.mark.promise("M-029")
 def test_without_its_libraries_it_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embed_e5, "find_spec", lambda name: None if name == "sentencepiece" else object())
     assert "needs the package(s) sentencepiece:" in load(E5Embedder(tmp_path))

@@ -80,6 +80,7 @@ def test_texts_go_out_in_batches_of_32_and_come_back_in_order(
         assert math.hypot(*unpack(vector)) == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.promise("M-093")
 def test_the_request_is_the_openai_one(connect: Callable[..., HttpEmbedder], endpoint: Endpoint) -> None:
     connect(api_key=SECRET).embed(["a note"], "passage")
     sent = endpoint.requests[-1]
@@ -375,6 +376,7 @@ def test_closing_during_a_call_ends_it_with_unavailable(
         embedder.embed(["a note"], "passage")
 
 
+@pytest.mark.promise("M-093")
 @pytest.mark.parametrize(
     ("url", "remote"),
     [

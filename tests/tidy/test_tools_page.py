@@ -47,15 +47,3 @@ def test_every_tool_has_its_text_its_arguments_and_an_example(generator: ModuleT
         assert request["name"] == operation.name
         assert isinstance(answer, dict)
         assert "isError" not in answer
-
-
-def test_a_stale_page_is_told_and_written(generator: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path, capsys):
-    monkeypatch.setattr(generator, "ROOT", tmp_path)
-    page = tmp_path / "docs" / "tools.md"
-    page.parent.mkdir()
-    page.write_text(TEXT.replace("### recall", "### remembered"), encoding="utf-8")
-    assert generator.main(["--check"]) == 1
-    assert "stale: docs/tools.md" in capsys.readouterr().out
-    assert generator.main([]) == 0
-    assert page.read_text(encoding="utf-8") == TEXT
-    assert generator.main(["--check"]) == 0

@@ -23,6 +23,7 @@ from hivelore.cli.client.relay import find_server
 from hivelore.cli.start import prepare_folder
 from hivelore.core.errors import HiveloreError
 from hivelore.core.settings import Settings
+from hivelore.core.settings_load import is_loopback
 from hivelore.jobs import queue
 from hivelore.sql import schema
 from hivelore.sql.database import Database
@@ -172,19 +173,21 @@ def check_network(settings: Settings) -> Iterator[Finding]:
 
 def outgoing(settings: Settings) -> Iterator[str]:
     """The settings that open a connection to elsewhere or let others in, one sentence each. No secret is shown."""
-    if settings.embedder == "http":
+    if settings.embedder == "http" and not is_loopback(_host(settings.embed_url)):
         yield f"embedder=http sends every text and query to {_host(settings.embed_url)}"
     if settings.embedder == "fastembed":
         yield "embedder=fastembed downloads its model from a model hub on first use"
     if settings.database_url.startswith(("postgresql:", "postgres:")):
-        elsewhere = parse_qs(urlsplit(settings.database_url).query).get("host", [_host(settings.database_url)])
-        yield f"database_url keeps all memories on {', '.join(elsewhere)}"
-    if settings.host not in ("127.0.0.1", "localhost", "::1"):
+        named = parse_qs(urlsplit(settings.database_url).query).get("host", [_host(settings.database_url)])
+        elsewhere = [host for host in named if not host.startswith("/") and not is_loopback(host)]
+        if elsewhere:
+            yield f"database_url keeps all memories on {', '.join(elsewhere)}"
+    if not is_loopback(settings.host):
         yield f"host={settings.host} lets other machines connect (with a key)"
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).hostname or "this machine"
+    return urlsplit(url).hostname or "localhost"
 
 
 CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from hivelore import app
@@ -27,7 +28,10 @@ def run(args: Namespace) -> int:
     settings: Settings = args.loaded.settings
     root = Path(args.path).expanduser() if args.path else default_root()
     total = importing.total_bytes(root)
-    prepare_folder(settings)
+    if args.dry_run and not settings.database_url and not (app.data_dir(settings) / app.DATABASE_FILE).exists():
+        settings = replace(settings, database_url="memory")  # a look must not leave an empty store behind
+    else:
+        prepare_folder(settings)
     os.umask(0o077)
     hub = app.build(settings)
     try:

@@ -114,17 +114,15 @@ def _import_file(call: Call, space: Space, path: Path, report: Report, dry_run: 
     with call.read() as v:
         known = transcripts.read_position(v, claude_code.SOURCE, place)
     with claude_code.read_file(path, _resume_point(known)) as reading:
-        if dry_run:
-            for _ in reading:
-                pass
-        else:
-            for batch in _batches(reading):
+        for batch in _batches(reading):
+            if not dry_run:
                 with call.write() as w:
                     report.count(_store(w, space, batch))
-                    transcripts.note_read_position(w, claude_code.SOURCE, place, asdict(reading.resume_point))
-            if known != asdict(reading.resume_point):
-                with call.write() as w:
-                    transcripts.note_read_position(w, claude_code.SOURCE, place, asdict(reading.resume_point))
+                    known = asdict(reading.resume_point)
+                    transcripts.note_read_position(w, claude_code.SOURCE, place, known)
+        if not dry_run and known != asdict(reading.resume_point):  # lines behind the last turn were read, too
+            with call.write() as w:
+                transcripts.note_read_position(w, claude_code.SOURCE, place, asdict(reading.resume_point))
         report.read.add(reading.account)
 
 

@@ -48,6 +48,8 @@ def find_server(folder: Path) -> Endpoint | None:
     """The server that left its note in the folder, if it answers."""
     try:
         note = json.loads((folder / NOTE).read_text())
+        if "pid" in note and not _alive(int(note["pid"])):
+            return None  # its port may belong to anybody by now, and a key would be sent there
         url = urlsplit(str(note["url"]))
         endpoint = Endpoint(folder, url.hostname or "127.0.0.1", url.port or 80, str(note["mcp_path"]))
         connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=PROBE_TIMEOUT_S)
@@ -58,6 +60,16 @@ def find_server(folder: Path) -> Endpoint | None:
             connection.close()
     except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException):
         return None
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class Relay:
