@@ -5,6 +5,7 @@ A test asks for `hub` (or `make_hub`, `store`) and then runs twice: on a SQLite 
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -26,6 +27,7 @@ def _leave_the_users_world() -> None:
             del os.environ[name]
     home = tempfile.mkdtemp(prefix="hivelore-test-home-")
     os.environ["HOME"] = home
+    atexit.register(shutil.rmtree, home, ignore_errors=True)  # xdist's own process runs no fixture that could do it
 
 
 def _guard_sqlite(event: str, args: tuple[Any, ...]) -> None:
@@ -60,12 +62,6 @@ from support.hubs import Store, opened  # noqa: E402
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=60, database=None)
 hypothesis.settings.register_profile("deep", deadline=None, max_examples=3_000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_home() -> Iterator[None]:
-    yield
-    shutil.rmtree(os.environ["HOME"], ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)

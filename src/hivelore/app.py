@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,7 @@ def build(
         authenticator=authenticator or make_authenticator(settings),
         bell=Bell(),
         progress=Bell(),
+        helpers=ThreadPoolExecutor(settings.worker_threads, "hivelore-helper"),
         stopping=threading.Event(),
         vectors=vectors,
         version=hivelore.__version__,
@@ -154,5 +156,6 @@ class Application:
     def stop(self) -> None:
         self.hub.stopping.set()
         self._worker.stop()
+        self.hub.helpers.shutdown(wait=False)
         self.hub.embedder.close()
         self.hub.db.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,6 +86,7 @@ class Hub:
     authenticator: Authenticator
     bell: Bell  # rung when there is background work
     progress: Bell  # rung when chunks got their vectors
+    helpers: ThreadPoolExecutor  # makes a question's vector while its words are looked up
     stopping: threading.Event  # set when the process is about to end; long jobs look at it
     vectors: Any  # hivelore.base.search.signatures.SignatureIndex, or None on Postgres
     version: str

@@ -352,9 +352,9 @@ def test_any_text_can_be_stored_and_any_question_asked(hub, content, query):
 # -- the in-memory signatures of SQLite --------------------------------------------------------------------------------
 
 
-def test_forgotten_texts_do_not_crowd_out_those_that_are_left(store, make_hub):
+def test_forgotten_texts_do_not_crowd_out_those_that_are_left(sqlite_store, make_hub):
     """Vectors of 600 removed texts are nearer to the question than the one that is left."""
-    hub = make_hub(store, embedder=StatefulEmbedder(synonyms={"roll-out": "deploy"}))
+    hub = make_hub(sqlite_store, embedder=StatefulEmbedder(synonyms={"roll-out": "deploy"}))
     gone = remember_many(hub, [f"roll-out roll-out {n}" for n in range(600)])
     run_jobs(hub)
     assert found(hub, "deploy")

@@ -1,4 +1,4 @@
-"""Search in two steps: `ask` prepares a question outside any transaction, `find` answers it within one.
+"""Search in two steps: `begin` (or `ask`) prepares a question outside any transaction, `find` answers it within one.
 
 `find` runs every engine that works, fuses their candidates and says what was searched. An engine that fails is named
 with a reason; an empty list never hides a broken engine.
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hivelore.base.identity import store as identity
 from hivelore.base.search import ranking, store
-from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request
+from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request, Words
 from hivelore.base.search.tokens import query_terms
 from hivelore.core.actor import Scope
 from hivelore.core.errors import HiveloreError, Unavailable
@@ -24,28 +27,61 @@ from hivelore.work import Call, Hub, View
 
 log = logging.getLogger("hivelore.search")
 
-POOL = 100  # candidates that each engine proposes at first
+POOL = 80  # candidates that each engine proposes at first
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
 QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says what it is about
 
 
-def ask(hub: Hub, query: str) -> Question:
-    """Make a question ready: its terms, and its vector if the embedder can give one now. Never raises for the
-    embedder."""
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question on its way: its terms are known, its vector is being made by another thread."""
+
+    hub: Hub
+    text: str
+    terms: tuple[str, ...]
+    vector: Future[list[bytes]] | None
+    unavailable: str = ""
+
+    def question(self) -> Question:
+        """Wait for the vector. Never raises for the embedder: what it could not do stands in `unavailable`."""
+        embedder, vector, unavailable = self.hub.embedder, None, self.unavailable
+        if self.vector is not None:
+            try:
+                vector = self.vector.result()[0]
+            except Unavailable as exc:
+                unavailable = f"unavailable: {exc.message}"
+        reasons = {VECTORS: unavailable} if unavailable else {}
+        return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons)
+
+
+def begin(hub: Hub, query: str) -> Asking:
+    """Begin to make a question ready, outside any transaction; the words can be looked up while the model works."""
     terms = tuple(query_terms(query))
-    embedder = hub.embedder
-    vector: bytes | None = None
-    unavailable: dict[str, str] = {}
-    state = embedder.state()
-    if state.status == "ready":
-        try:
-            vector = embedder.embed([query[:QUERY_EMBED_CHARS]], "query")[0]
-        except Unavailable as exc:
-            unavailable[VECTORS] = f"unavailable: {exc.message}"
-    else:
-        unavailable[VECTORS] = f"{state.status}: {state.reason or 'vectors are not used'}"
-    return Question(query, terms, vector, embedder.model, embedder.cosine_range, unavailable)
+    state = hub.embedder.state()
+    if state.status != "ready":
+        return Asking(hub, query, terms, None, f"{state.status}: {state.reason or 'vectors are not used'}")
+    return Asking(hub, query, terms, hub.helpers.submit(hub.embedder.embed, [query[:QUERY_EMBED_CHARS]], "query"))
+
+
+def ask(hub: Hub, query: str) -> Question:
+    """Make a question ready: its terms, and its vector if the embedder can give one now."""
+    return begin(hub, query).question()
+
+
+def look_up(v: View, terms: Sequence[str], scope: Scope, filters: Filters, depth: int = POOL) -> Words:
+    """Ask the text index for the best `depth` chunks."""
+    if not terms:
+        return Words((), depth)
+    try:
+        with _shielded(v):
+            found = store.engine(v).match_text(v.connection, terms, store.conditions(v, scope, filters), depth)
+            return Words(tuple(found), depth)
+    except HiveloreError:
+        raise
+    except Exception:
+        log.exception("the text index could not be searched")
+        return Words((), depth, "unavailable: the text index does not answer; run `hivelore doctor`")
 
 
 def settle(call: Call, scope: Scope) -> None:
@@ -69,8 +105,9 @@ def settle(call: Call, scope: Scope) -> None:
         hub.progress.wait(seen, remaining_s)
 
 
-def find(hub: Hub, v: View, request: Request) -> Findings:
-    """Search the scope; hits are the best chunk of each piece, in order of score.
+def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Findings:
+    """Search the scope; hits are the best chunk of each piece, in order of score. `words`, when the caller has looked
+    them up already, are not looked up again.
 
     The order must not depend on the page that is asked for, or pages would repeat and skip hits. So the engines are
     asked to fixed depths: what the first round finds comes first, in its order, then what only the next one finds.
@@ -81,17 +118,19 @@ def find(hub: Hub, v: View, request: Request) -> Findings:
     ranked: list[Hit] = []
     depth = POOL
     while True:
-        engines, found, exhausted = _round(hub, v, request, depth, unavailable)
+        if words is None or words.depth != depth:
+            words = look_up(v, question.terms, request.scope, request.filters, depth)
+        engines, found, exhausted = _round(hub, v, request, words, unavailable)
         known = {(hit.space, hit.piece) for hit in ranked}
         lowest = ranked[-1].score if ranked else 1.0
         new = (hit for hit in found if (hit.space, hit.piece) not in known)
-        ranked += [replace(hit, score=min(hit.score, lowest)) for hit in new]
+        ranked += [hit if hit.score <= lowest else hit._replace(score=lowest) for hit in new]
         if exhausted or len(ranked) > wanted:
             break
         depth *= POOL_GROWTH
     page = ranked[request.offset : wanted]
     texts = store.texts(v, [hit.chunk for hit in page])
-    hits = [replace(hit, text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
+    hits = [hit._replace(text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
     return Findings(
         hits=tuple(hits),
         more=len(ranked) > wanted and bool(page),
@@ -102,31 +141,24 @@ def find(hub: Hub, v: View, request: Request) -> Findings:
 
 
 def _round(
-    hub: Hub, v: View, request: Request, depth: int, unavailable: dict[str, str]
+    hub: Hub, v: View, request: Request, words: Words, unavailable: dict[str, str]
 ) -> tuple[list[str], list[Hit], bool]:
-    """Ask both engines for their best `depth` chunks: who answered, the hits, and whether there is nothing deeper."""
-    question = request.question
-    where = store.conditions(v, request.scope, request.filters)
+    """Put the vectors' best chunks beside those of the text index: who answered, the hits, and whether there is nothing
+    deeper."""
+    question, depth = request.question, words.depth
     engines: list[str] = []
-
-    text_found: list[Candidate] = []
-    try:
-        if question.terms:
-            with v.connection.begin_nested():
-                text_found = store.engine(v).match_text(v.connection, question.terms, where, depth)
+    if words.unavailable:
+        unavailable[TEXT] = words.unavailable
+    else:
         engines.append(TEXT)
-    except HiveloreError:
-        raise
-    except Exception:
-        log.exception("the text index could not be searched")
-        unavailable[TEXT] = "unavailable: the text index does not answer; run `hivelore doctor`"
 
     vector_found: list[int] = []
     model = store.model_id(v.connection, question.model)
+    where = store.conditions(v, request.scope, request.filters)
     if question.vector is not None:
         try:
             if model is not None:
-                with v.connection.begin_nested():
+                with _shielded(v):
                     vector_found = _nearest(hub, v, request, model, where, depth)
             engines.append(VECTORS)
         except HiveloreError:
@@ -136,11 +168,16 @@ def _round(
             unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
             model = None  # they are not asked again: words answer alone
 
-    ranked, gone = _rank(v, question, model, text_found, vector_found)
+    ranked, gone = _rank(v, question, model, words.candidates, vector_found)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         vector_found = _nearest(hub, v, request, model, where, depth)
-        ranked, _ = _rank(v, question, model, text_found, vector_found)
-    return engines, ranked, len(text_found) < depth and len(vector_found) < depth
+        ranked, _ = _rank(v, question, model, words.candidates, vector_found)
+    return engines, ranked, len(words.candidates) < depth and len(vector_found) < depth
+
+
+def _shielded(v: View) -> AbstractContextManager[Any]:
+    """A savepoint where a failed statement would spoil the transaction for the other engine: on Postgres."""
+    return v.connection.begin_nested() if v.dialect == "postgresql" else nullcontext()
 
 
 def matches_by_namespace(v: View, question: Question, filters: Filters, limit: int = 50) -> dict[str, int]:
@@ -149,7 +186,7 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
         return {}
     where = store.conditions(v, Scope(None), filters)
     try:
-        with v.connection.begin_nested():
+        with _shielded(v):
             found = store.engine(v).match_text(v.connection, question.terms, where, limit)
     except Exception:
         log.exception("the text index could not be searched")
@@ -188,7 +225,7 @@ def _space_ids(v: View, scope: Scope) -> set[str]:
 
 
 def _rank(
-    v: View, question: Question, model: int | None, text_found: list[Candidate], vector_found: list[int]
+    v: View, question: Question, model: int | None, text_found: Sequence[Candidate], vector_found: list[int]
 ) -> tuple[list[Hit], int]:
     """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
     chunks that the vectors led to are gone. Texts are filled in later."""

@@ -132,8 +132,10 @@ def place(
     statement = statement.select_from(chunks.outerjoin(vectors, of_model) if with_model else chunks)
     rows = connection.execute(statement.where(among(chunks.c.id, ids), *where)).all()
     near: dict[int, float] = {}
-    if query is not None and with_model:
-        with_vector = [row for row in rows if row.vec is not None]
-        scores = cosines(query, [row.vec for row in with_vector])
-        near = {row.id: score for row, score in zip(with_vector, scores, strict=True)}
-    return [Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, near.get(r.id)) for r in rows]
+    if query is not None:
+        with_vector = [(id, vec) for id, *_, vec in rows if vec is not None]
+        scores = cosines(query, [vec for _, vec in with_vector])
+        near = {id: score for (id, _), score in zip(with_vector, scores, strict=True)}
+    return [
+        Placed(id, kind, ref, piece, space, event_ms, near.get(id)) for id, kind, ref, piece, space, event_ms, _ in rows
+    ]

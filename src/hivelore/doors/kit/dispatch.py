@@ -15,6 +15,7 @@ from typing import Any
 
 from hivelore.core.actor import Caller, Principal, Role
 from hivelore.core.errors import Forbidden, HiveloreError
+from hivelore.core.text import clean
 from hivelore.doors.kit.operation import Operation
 from hivelore.sql.database import Retryable, StoreBusy
 from hivelore.work import Call, Hub
@@ -41,10 +42,15 @@ class Credentials:
     agent: str = ""
 
 
+def agent_name(credentials: Credentials) -> str:
+    """What the client calls itself, in a form that both stores keep."""
+    return clean(credentials.agent).text[:200]
+
+
 def authenticate(hub: Hub, credentials: Credentials) -> Caller:
     """The caller behind the credentials; raises `Unauthenticated`."""
     principal = hub.authenticator.authenticate(credentials.authorization)
-    return Caller(principal, credentials.agent[:200], credentials.door)
+    return Caller(principal, agent_name(credentials), credentials.door)
 
 
 def dispatch(hub: Hub, operation: Operation, credentials: Credentials, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +69,7 @@ def gate(
 ) -> dict[str, Any]:
     """Authenticate (unless `needs` is None), authorise, run, mask and log. Every door's requests pass here."""
     started = time.perf_counter()
-    caller = Caller(_NOBODY, credentials.agent[:200], credentials.door)
+    caller = Caller(_NOBODY, agent_name(credentials), credentials.door)
     failed = ""
     try:
         if needs is not None:

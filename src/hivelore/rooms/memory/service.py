@@ -354,11 +354,15 @@ def recall(
     names = tuple(clean_namespace(n, settings.default_namespace, settings.max_name_chars) for n in named)
     names = names or (settings.default_namespace,)
     scope = resolve_scope(call.caller.principal, settings, names)
+    asking = search.begin(call.hub, text)
     search.settle(call, scope)
-    question = search.ask(call.hub, text)
+    with call.read() as v:
+        total = store.count(v, scope)
+        words = search.look_up(v, asking.terms, scope, filters)
+    question = asking.question()
     request = Request(question, scope, filters, clamp(limit, settings.max_limit), offset)
     with call.read() as v:
-        findings = search.find(call.hub, v, request)
+        findings = search.find(call.hub, v, request, words)
         items = store.items(v, [(hit.space, hit.ref, hit.piece) for hit in findings.hits])
         recalled = tuple(
             RecalledItem(items[hit.space, hit.piece], hit, hit.text)
@@ -368,7 +372,7 @@ def recall(
         elsewhere: Mapping[str, int] = {}
         if not recalled and not scope.everything and offset == 0:
             elsewhere = search.matches_by_namespace(v, question, filters)
-        return Recalled(recalled, store.count(v, scope), findings, names, elsewhere)
+        return Recalled(recalled, total, findings, names, elsewhere)
 
 
 def list_items(call: Call, namespace: str | None, position: Position, limit: int) -> Listed:
