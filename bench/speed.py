@@ -2,7 +2,7 @@
 
 Both servers are real processes. Latencies are those of the MCP project's own Python client, one call at a time;
 throughput is driven by a thin client, so that the clients leave the processor to the server. Figures are medians; the
-machine's noise shows in both, so read the ratios. The default run takes about ten minutes on two cores; `--quick` about two.
+machine's noise shows in both, so read the ratios. The default run takes about ten minutes on two cores, `--quick` one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import Any
 
 import anyio
 import psutil
+from mcp import Client
 
 from bench.corpus import memories, questions
 from bench.wire import Wire
-from mcp import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 import hivelore
 from hivelore.base.identity.service import make_authenticator
 from hivelore.base.search import jobs as search_jobs
@@ -108,6 +110,8 @@ def build(
         from hivelore.base.search.signatures import SignatureIndex
 
         vectors = SignatureIndex()
+    # One query is a small product: a second BLAS thread would spin longer than it works, on a core that others need.
+    threadpool_limits(1, user_api="blas")
     return Hub(
         settings=settings,
         db=db,

@@ -114,9 +114,7 @@ class Server:
         self.answers[call] = (status, headers, raw)
 
     def fail(self, call: str, status: int, code: str, message: str, **headers: str) -> None:
-        self.answer(
-            call, status, {"error": {"code": code, "message": message, "requestId": "req-7"}}, **headers
-        )
+        self.answer(call, status, {"error": {"code": code, "message": message, "requestId": "req-7"}}, **headers)
 
     def default(self, asked: Asked) -> Any:
         memory = "trace_f96c094e6312eada5bea"

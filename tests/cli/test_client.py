@@ -59,9 +59,7 @@ def test_words_that_look_like_options_go_behind_two_dashes(run, at):
 
 @pytest.mark.promise("M-062")
 def test_add_sends_the_text_with_title_tags_layer_and_source(run, at):
-    ran = run(
-        "add", "We deploy", "on Thursdays.", "--tags", "ops", "--title", "T", "--layer", "l2", "--source", "s"
-    )
+    ran = run("add", "We deploy", "on Thursdays.", "--tags", "ops", "--title", "T", "--layer", "l2", "--source", "s")
     assert ran.code == 0
     assert (at.asked[0].method, at.asked[0].path) == ("POST", "/api/v1/memory/add")
     assert at.asked[0].body == {
@@ -122,17 +120,13 @@ def test_health_asks_for_health(run, at):
     assert (at.asked[0].method, at.asked[0].path) == ("GET", "/api/v1/health")
 
 
-@pytest.mark.parametrize(
-    "argv", [["search", " "], ["add", ""], ["get", ""], ["search", "x", "--layers", "L9"]]
-)
+@pytest.mark.parametrize("argv", [["search", " "], ["add", ""], ["get", ""], ["search", "x", "--layers", "L9"]])
 def test_input_that_makes_no_sense_is_refused_before_anything_is_sent(run, at, argv):
     assert run(*argv).code == 64
     assert at.asked == []
 
 
-@pytest.mark.parametrize(
-    "argv", [["--limit", "0"], ["--limit", "ten"], ["--timeout", "0"], ["--timeout", "soon"]]
-)
+@pytest.mark.parametrize("argv", [["--limit", "0"], ["--limit", "ten"], ["--timeout", "0"], ["--timeout", "soon"]])
 def test_numbers_that_make_no_sense_are_refused_naming_the_option(run, at, argv):
     ran = run("search", "x", *argv)
     assert ran.code == 64
@@ -210,8 +204,7 @@ def test_the_key_comes_from_the_option_then_variables_then_the_first_pair(run, a
     run("search", "x", "--token", "given-token")
     sent = [asked.headers["authorization"] for asked in at.asked]
     assert sent == [
-        f"Bearer {key}"
-        for key in ("first-key-1", "third-token", "second-token", "first-token", "given-token")
+        f"Bearer {key}" for key in ("first-key-1", "third-token", "second-token", "first-token", "given-token")
     ]
 
 
@@ -221,9 +214,7 @@ def test_a_key_of_the_settings_goes_to_this_machine_only(monkeypatch):
     from hivelore.cli.client.api import find_target
     from hivelore.core.settings_load import load
 
-    args = Namespace(
-        url="http://memory.example.com:8420", token=None, loaded=load({"HIVELORE_API_KEYS": f"{KEY}:ana"})
-    )
+    args = Namespace(url="http://memory.example.com:8420", token=None, loaded=load({"HIVELORE_API_KEYS": f"{KEY}:ana"}))
     assert find_target(args, {}).token == ""
     args.url = "http://127.0.0.1:8420"
     assert find_target(args, {}).token == KEY
@@ -283,9 +274,7 @@ def test_a_server_on_a_picked_port_must_be_named(run, monkeypatch):
 def test_search_shows_text_id_layer_score_and_tags(run, at):
     ran = run("search", "staging")
     assert ran.code == 0
-    assert ran.out.startswith(
-        "1. Staging database migrates on every deploy; run make migrate first.\n   trace_f96c"
-    )
+    assert ran.out.startswith("1. Staging database migrates on every deploy; run make migrate first.\n   trace_f96c")
     assert "L1 · 2020-05-01 · score 1.01 · database" in ran.out
     assert "2. 部署前先备份数据库。" in ran.out
     assert "manual:" not in ran.out
@@ -352,9 +341,7 @@ def test_health_of_a_server_that_is_not_ready_fails_and_still_shows_it(run, at, 
     assert (ran.code, ran.json) == (69, answer)
 
 
-@pytest.mark.parametrize(
-    "argv", [["search", "x"], ["add", "x"], ["get", TRACE], ["delete", TRACE], ["health"]]
-)
+@pytest.mark.parametrize("argv", [["search", "x"], ["add", "x"], ["get", TRACE], ["delete", TRACE], ["health"]])
 def test_json_prints_the_answer_as_it_came(run, at, argv):
     ran = run(*argv, "--json")
     assert ran.code == 0
@@ -373,9 +360,7 @@ def test_stored_control_characters_do_not_reach_the_terminal(run, at):
     evil = "safe\x1b]0;title\x07\x1b[2J\x9b31m\u202etxt"
     hit = {"id": f"a{evil}", "snippet": evil, "tags": [evil], "memoryLayer": evil, "updatedAt": evil}
     at.answer("POST /api/v1/memory/search", 200, {"injectedContext": evil, "debug": {"hits": [hit]}})
-    at.answer(
-        f"GET /api/v1/memory/{TRACE}", 200, {"id": TRACE, "title": evil, "body": evil, "createdAt": evil}
-    )
+    at.answer(f"GET /api/v1/memory/{TRACE}", 200, {"id": TRACE, "title": evil, "body": evil, "createdAt": evil})
     at.fail("DELETE /api/v1/memory/x", 404, "not_found", evil)
     at.answer("DELETE /api/v1/memory/y", 200, {"ok": True, "id": evil})
     at.answer("POST /api/v1/memory/add", 200, {"id": evil, "title": evil, "tags": [evil]})
@@ -389,9 +374,7 @@ def test_stored_control_characters_do_not_reach_the_terminal(run, at):
 # -- failures
 
 
-@pytest.mark.parametrize(
-    "argv", [["search", "x"], ["add", "x"], ["get", TRACE], ["delete", TRACE], ["health"]]
-)
+@pytest.mark.parametrize("argv", [["search", "x"], ["add", "x"], ["get", TRACE], ["delete", TRACE], ["health"]])
 def test_without_a_server_the_command_says_what_to_start_and_what_it_tried(run, free_port, argv):
     ran = run(*argv, "--url", f"http://127.0.0.1:{free_port}")
     assert ran.code == 69
@@ -449,9 +432,7 @@ def test_an_internal_error_of_the_server_names_the_request(run, at):
     assert "req-7" in run("search", "x").err
 
 
-@pytest.mark.parametrize(
-    ("status", "body"), [(404, b"<html>"), (200, b"<html>"), (200, b"[1]"), (500, b"oops")]
-)
+@pytest.mark.parametrize(("status", "body"), [(404, b"<html>"), (200, b"<html>"), (200, b"[1]"), (500, b"oops")])
 def test_something_else_on_the_port_is_told_apart_from_a_hivelore_server(run, at, status, body):
     at.answer("GET /api/v1/health", status, body)
     ran = run("health")
@@ -514,12 +495,8 @@ def test_a_server_of_another_protocol_is_told(run, answer):
 
 
 def test_an_answer_to_a_large_body_is_read_even_when_the_server_closes_early(run):
-    error = json.dumps(
-        {"error": {"code": "too_large", "message": "request body is too large", "requestId": "r"}}
-    )
-    answer = (
-        f"HTTP/1.1 413 Too Large\r\ncontent-length: {len(error)}\r\nconnection: close\r\n\r\n{error}".encode()
-    )
+    error = json.dumps({"error": {"code": "too_large", "message": "request body is too large", "requestId": "r"}})
+    answer = f"HTTP/1.1 413 Too Large\r\ncontent-length: {len(error)}\r\nconnection: close\r\n\r\n{error}".encode()
 
     def reply(connection):  # closing with most of the body unread resets the connection
         connection.recv(1)

@@ -17,9 +17,7 @@ def loaded(own_world):
     """Load settings as a command in the work folder does."""
 
     def load(dotenv="all", flags=None, **env):
-        return load_settings(
-            {"HOME": str(own_world / "home"), **env}, own_world / "work", flags or {}, dotenv
-        )
+        return load_settings({"HOME": str(own_world / "home"), **env}, own_world / "work", flags or {}, dotenv)
 
     return load
 
@@ -175,9 +173,7 @@ def test_a_broken_config_file_names_the_line_and_shows_nothing_of_it(loaded, con
     assert SECRET not in caught.value.message
 
 
-@pytest.mark.parametrize(
-    "raw", [b"a: 2024-13-01", b"a: \xff", b"a: \x00", b"[" * 5000, b"- a\n- b\n", b"text"]
-)
+@pytest.mark.parametrize("raw", [b"a: 2024-13-01", b"a: \xff", b"a: \x00", b"[" * 5000, b"- a\n- b\n", b"text"])
 def test_a_config_file_that_holds_no_mapping_is_refused(loaded, config_file, raw):
     config_file.write_bytes(raw)
     with pytest.raises(Invalid, match=r"config\.yaml"):

@@ -33,9 +33,7 @@ def gen_docs(monkeypatch, tmp_path):
 
 
 def test_the_documentation_is_fresh():
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -63,9 +61,7 @@ def test_a_page_without_its_markers_is_an_error_not_an_overwrite(gen_docs, tmp_p
 def test_the_example_file_holds_every_setting_and_is_inert_until_edited():
     text = (ROOT / ".env.example").read_text(encoding="utf-8")
     assert parse_dotenv(text) == ({}, [])
-    opened = "\n".join(
-        line.removeprefix("# ") if line.startswith("# HIVELORE_") else line for line in text.split("\n")
-    )
+    opened = "\n".join(line.removeprefix("# ") if line.startswith("# HIVELORE_") else line for line in text.split("\n"))
     variables, skipped = parse_dotenv(opened)
     assert skipped == []
     assert tuple(variables) == tuple(variable_of(name) for name in setting_names())

@@ -200,9 +200,7 @@ def test_serve_does_not_start_on_settings_that_do_not_fit(run, stand_in):
     assert calls == []
 
 
-def test_doctor_runs_on_settings_that_do_not_fit_and_migrate_does_not_mind_the_host(
-    run, stand_in, monkeypatch
-):
+def test_doctor_runs_on_settings_that_do_not_fit_and_migrate_does_not_mind_the_host(run, stand_in, monkeypatch):
     monkeypatch.setenv("HIVELORE_HOST", "0.0.0.0")
     monkeypatch.setenv("HIVELORE_REQUIRE_DATABASE", "true")
     assert (stand_in("doctor"), run("doctor").code)[1] == 0

@@ -78,9 +78,7 @@ def test_the_strongest_place_that_gives_a_value_wins(strongest):
     flags = {"port": "1004"} if strongest >= 4 else {}
     loaded = load(env, files, flags, env_files=env_files)
     assert loaded.settings.port == (8420, 1001, 1002, 1003, 1004)[strongest]
-    origin = ("default", "config.yaml", ".env: HIVELORE_PORT", "environment: HIVELORE_PORT", "--port")[
-        strongest
-    ]
+    origin = ("default", "config.yaml", ".env: HIVELORE_PORT", "environment: HIVELORE_PORT", "--port")[strongest]
     assert loaded.origins["port"] == origin
 
 
@@ -143,9 +141,7 @@ def test_a_flag_that_was_not_given_changes_nothing():
 
 
 @pytest.mark.parametrize("name", [n for n in setting_names() if kind_of(n) == "switch"])
-@pytest.mark.parametrize(
-    ("text", "value"), [("true", True), ("YES", True), ("1", True), ("off", False), ("0", False)]
-)
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("YES", True), ("1", True), ("off", False), ("0", False)])
 def test_switches_read_the_usual_words(name, text, value):
     assert getattr(load({variable_of(name): text}).settings, name) is value
 
@@ -226,13 +222,10 @@ def test_several_problems_are_told_at_once():
 
 def test_an_unknown_variable_of_ours_is_a_warning_with_a_suggestion():
     loaded = load({"HIVELORE_PROT": "1"}, env_files=[(".env", {"HIVELORE_RECALL_LIMITS": "1"})])
-    assert (
-        "HIVELORE_PROT in the environment is not a setting and is ignored. Did you mean HIVELORE_PORT?"
-        in (loaded.warnings)
+    assert "HIVELORE_PROT in the environment is not a setting and is ignored. Did you mean HIVELORE_PORT?" in (
+        loaded.warnings
     )
-    assert any(
-        "HIVELORE_RECALL_LIMITS in .env" in w and "HIVELORE_RECALL_LIMIT?" in w for w in loaded.warnings
-    )
+    assert any("HIVELORE_RECALL_LIMITS in .env" in w and "HIVELORE_RECALL_LIMIT?" in w for w in loaded.warnings)
 
 
 def test_variables_that_other_parts_read_are_not_unknown():
@@ -296,12 +289,8 @@ def test_references_in_dotenv_see_the_environment_and_dotenv_itself():
 
 def test_a_reference_to_a_missing_variable_names_the_setting_and_the_variable():
     message = refusal(files=[("config.yaml", {"embed_api_key": "${NOT_THERE}"})])
-    assert message == (
-        "embed_api_key in config.yaml refers to ${NOT_THERE}, which is not set in the environment."
-    )
-    assert refusal(env_files=[(".env", {"HIVELORE_HOST": "${GONE}"})]).startswith(
-        "HIVELORE_HOST in .env refers to"
-    )
+    assert message == ("embed_api_key in config.yaml refers to ${NOT_THERE}, which is not set in the environment.")
+    assert refusal(env_files=[(".env", {"HIVELORE_HOST": "${GONE}"})]).startswith("HIVELORE_HOST in .env refers to")
 
 
 def test_a_doubled_dollar_writes_a_literal_reference_and_other_braces_are_refused():
@@ -446,9 +435,7 @@ def test_a_model_that_the_embedder_does_not_use_is_told():
 
 def test_paths_are_made_absolute_so_that_the_working_directory_matters_once(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    loaded = load(
-        {"HOME": "/home/ana", "HIVELORE_EMBED_FOLDER": "models"}, flags={"database_url": "sqlite:///x.db"}
-    )
+    loaded = load({"HOME": "/home/ana", "HIVELORE_EMBED_FOLDER": "models"}, flags={"database_url": "sqlite:///x.db"})
     assert loaded.settings.data_dir == "/home/ana/.hivelore"
     assert loaded.settings.embed_folder == f"{tmp_path}/models"
     assert loaded.settings.database_url == f"sqlite:///{tmp_path}/x.db"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -352,6 +353,7 @@ def _unexpired(v: View) -> ColumnElement[bool]:
     return or_(memories.c.expires_ms.is_(None), memories.c.expires_ms > v.now_ms)
 
 
+@cache
 def _items() -> Select[Any]:
     """Memories with their parts, one row a part; a memory without parts is one row."""
     own = parts.c.id.is_(None)

@@ -28,6 +28,7 @@ from sqlalchemy import (
     literal,
     literal_column,
     null,
+    or_,
     select,
     text,
 )
@@ -210,14 +211,9 @@ def _distance(query: str, dims: int) -> ColumnElement[float]:
 
 
 def place(
-    connection: Connection,
-    model: int | None,
-    query: bytes | None,
-    ids: Sequence[int],
-    where: Sequence[ColumnElement[bool]],
+    connection: Connection, model: int | None, query: bytes | None, ids: Sequence[int], now_ms: int
 ) -> list[Placed]:
-    """Where these chunks belong and how near they are to the query; those that are gone or fail `where` are left
-    out."""
+    """Where these chunks belong and how near they are to the query; those that are gone or expired are left out."""
     of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
     columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
     distance: ColumnElement[Any] = null()
@@ -226,7 +222,8 @@ def place(
         distance = _distance(full_vector_literal(query), len(query) // 4)
         found = chunks.outerjoin(vectors, of_model)
     statement = select(*columns, distance.label("distance")).select_from(found)
-    rows = connection.execute(statement.where(among(chunks.c.id, ids), *where))
+    alive = or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > now_ms)
+    rows = connection.execute(statement.where(among(chunks.c.id, ids), alive))
     return [
         Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, None if r.distance is None else 1.0 - r.distance)
         for r in rows

@@ -191,7 +191,7 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     except Exception:
         log.exception("the text index could not be searched")
         return {}
-    rows = store.engine(v).place(v.connection, None, None, [c.chunk for c in found], ())
+    rows = store.engine(v).place(v.connection, None, None, [c.chunk for c in found], v.now_ms)
     names = identity.names(v, [row.space for row in rows])
     counted: dict[str, int] = {}
     for row in rows:
@@ -231,9 +231,7 @@ def _rank(
     chunks that the vectors led to are gone. Texts are filled in later."""
     text_scores = {c.chunk: c.score for c in text_found}
     ids = list(dict.fromkeys((*text_scores, *vector_found)))
-    placed = {
-        row.chunk: row for row in store.engine(v).place(v.connection, model, question.vector, ids, [store.unexpired(v)])
-    }
+    placed = {row.chunk: row for row in store.engine(v).place(v.connection, model, question.vector, ids, v.now_ms)}
     cosines = {chunk: row.cosine for chunk, row in placed.items() if row.cosine is not None}
     fused = ranking.fuse(
         {chunk: score for chunk, score in text_scores.items() if chunk in placed},

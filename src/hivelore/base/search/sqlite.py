@@ -10,13 +10,11 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
-    and_,
     bindparam,
     column,
     func,
     literal,
     literal_column,
-    null,
     select,
     table,
     text,
@@ -24,7 +22,7 @@ from sqlalchemy import (
 
 from hivelore.base.search.model import Candidate, Placed
 from hivelore.base.search.signatures import cosines
-from hivelore.base.search.tables import chunks, vectors
+from hivelore.base.search.tables import chunks
 
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
 # space-joined tokens arrive as they are.
@@ -116,26 +114,29 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
+# Written out, because it is run by every search: as an expression it costs more to build than to execute.
+_PLACES = """
+    SELECT c.id, c.kind, c.ref, c.piece, c.space, c.event_ms, {vec}
+    FROM search_chunk c {join}
+    WHERE c.id IN (SELECT value FROM json_each(:ids)) AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)
+"""
+_JOIN = "LEFT JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space"
+_PLACES_WITH_VECTORS = text(_PLACES.format(vec="v.vec", join=_JOIN))
+_PLACES_ALONE = text(_PLACES.format(vec="NULL", join=""))
+
+
 def place(
-    connection: Connection,
-    model: int | None,
-    query: bytes | None,
-    ids: Sequence[int],
-    where: Sequence[ColumnElement[bool]],
+    connection: Connection, model: int | None, query: bytes | None, ids: Sequence[int], now_ms: int
 ) -> list[Placed]:
-    """Where these chunks belong and how near they are to the query; those that are gone or fail `where` are left
-    out."""
-    of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
-    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
-    with_model = query is not None and model is not None  # without, the vectors are not even looked at
-    statement = select(*columns, vectors.c.vec if with_model else null().label("vec"))
-    statement = statement.select_from(chunks.outerjoin(vectors, of_model) if with_model else chunks)
-    rows = connection.execute(statement.where(among(chunks.c.id, ids), *where)).all()
-    near: dict[int, float] = {}
-    if query is not None:
-        with_vector = [(id, vec) for id, *_, vec in rows if vec is not None]
-        scores = cosines(query, [vec for _, vec in with_vector])
-        near = {id: score for (id, _), score in zip(with_vector, scores, strict=True)}
+    """Where these chunks belong and how near they are to the query; those that are gone or expired are left out."""
+    if query is None or model is None:  # then the vectors are not even looked at
+        alone = connection.execute(_PLACES_ALONE, {"ids": json.dumps(ids), "now_ms": now_ms})
+        return [Placed(*row) for row in alone]
+    given = {"ids": json.dumps(ids), "now_ms": now_ms, "model": model}
+    rows = connection.execute(_PLACES_WITH_VECTORS, given).all()
+    with_vector = [(row[0], row[6]) for row in rows if row[6] is not None]
+    scores = cosines(query, [vec for _, vec in with_vector])
+    near = {id: score for (id, _), score in zip(with_vector, scores, strict=True)}
     return [
         Placed(id, kind, ref, piece, space, event_ms, near.get(id)) for id, kind, ref, piece, space, event_ms, _ in rows
     ]

@@ -147,7 +147,7 @@ def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bo
     """Scope, expiry and filters as conditions on `search_chunk`; they are part of every engine's query."""
     found: list[ColumnElement[bool]] = [
         identity.visible(v, chunks.c.space, scope),
-        unexpired(v),
+        or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms),
     ]
     for column, wanted in (
         (chunks.c.source, filters.sources),
@@ -163,11 +163,6 @@ def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bo
     if filters.until_ms is not None:
         found.append(chunks.c.event_ms < filters.until_ms)
     return found
-
-
-def unexpired(v: View) -> ColumnElement[bool]:
-    """The condition that a chunk has not expired; reads never wait for a sweep."""
-    return or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms)
 
 
 def matching_ids(v: View, where: Sequence[ColumnElement[bool]]) -> Sequence[int]:

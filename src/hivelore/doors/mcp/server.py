@@ -48,6 +48,7 @@ def tool_of(operation: Operation) -> types.Tool:
 def build_server(hub: Hub, dialect: Dialect, credentials_of: CredentialsOf) -> Server[Any]:
     """An SDK server for one dialect. `credentials_of` reads the sender out of the SDK's request context."""
     tools = [tool_of(operation) for operation in dialect.operations]
+    schemas = {tool.name: tool.input_schema for tool in tools}
     templates = [
         types.ResourceTemplate(
             uri_template=each.uri_template, name=each.name, description=each.description, mime_type=each.mime_type
@@ -90,6 +91,8 @@ def build_server(hub: Hub, dialect: Dialect, credentials_of: CredentialsOf) -> S
         SERVER_NAME,
         version=hub.version,
         instructions=dialect.instructions,
+        # Without this the SDK runs the whole tools/list for every call, to look up one schema.
+        get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
