@@ -105,7 +105,10 @@ SETTINGS = Settings(shared_namespaces=("shared", "team"))
 
 def test_names_resolve_to_shared_and_private_spaces_once_each():
     scope = resolve_scope(ALICE, SETTINGS, ("team", "notes", "team"))
-    assert scope.spaces == (Space("shared", "", "team"), Space("private", "alice", "notes"))
+    assert scope.spaces is not None
+    assert scope.spaces[:2] == (Space("shared", "", "team"), Space("private", "alice", "notes"))
+    # What alice kept as `team` before the name was shared stays within her reach.
+    assert scope.spaces[2:] == (Space("private", "alice", "team"),)
 
 
 @pytest.mark.parametrize("names", [("*",), ("notes", "*"), ("*", "nobody's")])

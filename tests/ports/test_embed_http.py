@@ -15,7 +15,7 @@ from hivelore.adapters import embed_http
 from hivelore.adapters.embed_hash import HashEmbedder
 from hivelore.adapters.embed_http import HttpEmbedder
 from hivelore.adapters.embed_vectors import pack, unpack
-from hivelore.core.errors import Invalid, Unavailable
+from hivelore.core.errors import Invalid, TextRefused, Unavailable
 
 SECRET = "sk-do-not-tell"
 
@@ -253,7 +253,7 @@ def test_texts_that_are_refused_do_not_count_against_the_endpoint(
 ) -> None:
     embedder = connect()
     endpoint.will_answer(status)
-    with pytest.raises(Unavailable, match=f"status {status}"):
+    with pytest.raises(TextRefused, match=f"status {status}"):
         embedder.embed(["a note"], "passage")
     assert embedder.state().status == "ready"
     assert len(endpoint.inputs) == 1
@@ -295,7 +295,7 @@ def test_no_message_and_no_log_line_tells_key_password_or_answer(
         for status in (400, 401, 404, 429, 500):
             for _ in range(3):
                 endpoint.will_answer(status, {"error": f"you sent {SECRET}"})
-            with pytest.raises(Unavailable) as caught:
+            with pytest.raises((Unavailable, TextRefused)) as caught:
                 each.embed(["a note"], "passage")
             endpoint.answers.clear()
             told += [

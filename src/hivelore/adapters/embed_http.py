@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from hivelore.adapters.embed_loading import CLOSED, LOADING, NOT_STARTED, READY
 from hivelore.adapters.embed_text import encodable, needs_e5_prefix, usual_cosines, with_e5_prefix
 from hivelore.adapters.embed_vectors import pack
-from hivelore.core.errors import Invalid, Unavailable
+from hivelore.core.errors import Invalid, TextRefused, Unavailable
 from hivelore.core.ports import EmbedderState, EmbedRole
 
 if TYPE_CHECKING:
@@ -228,9 +228,10 @@ class HttpEmbedder:
                     self._sleep(min(max(pause_s, exc.wait_s), _LONGEST_PAUSE_S))
                     pause_s *= 2
                     continue
-                if not (exc.only_this and self._answered):
-                    self._retry_at_s = self._monotonic() + _COOL_DOWN_S
-                    self._failure = EmbedderState("unavailable", str(exc))
+                if exc.only_this and self._answered:
+                    raise TextRefused(str(exc)) from None
+                self._retry_at_s = self._monotonic() + _COOL_DOWN_S
+                self._failure = EmbedderState("unavailable", str(exc))
                 raise Unavailable(str(exc)) from None  # the cause may name the address
         raise AssertionError("unreachable: every attempt returns, continues or raises")
 

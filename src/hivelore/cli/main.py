@@ -270,7 +270,7 @@ COMMANDS: tuple[Command, ...] = (
         examples=(
             ("hivelore import claude-code --dry-run", "What is there?"),
             ("hivelore import claude-code", "Bring it in."),
-            ("hivelore import codex ~/backup/sessions --namespace old", "From another place, kept apart."),
+            ("hivelore import claude-code ~/backup/projects --namespace old", "From another place, kept apart."),
         ),
         run="hivelore.cli.import_cmd:run",
         check="values",

@@ -27,6 +27,12 @@ class Invalid(HiveloreError):
     code = "invalid_argument"
 
 
+class TextRefused(Invalid):
+    """The embedding model refuses this text."""
+
+    code = "text_refused"
+
+
 class Unauthenticated(HiveloreError):
     """No valid credential was given."""
 

@@ -180,7 +180,7 @@ class Settings:
     embed_threads: int = _setting(1, "Threads of the local model; more help only on idle machines.", group="embeddings")
     embed_eager_ms: int = _setting(
         250,
-        "How long a write may wait for its own vectors after it is stored; the rest follows in the background.",
+        "How long a recall waits for the vectors of what was stored just before; a write never waits.",
         group="embeddings",
     )
 

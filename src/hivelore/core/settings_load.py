@@ -563,6 +563,10 @@ def _value_problems(settings: Settings) -> Iterator[str]:
     for name in _NAMESPACES:
         if len(getattr(settings, name)) > settings.max_name_chars:
             yield f"{variable_of(name)} must have at most HIVELORE_MAX_NAME_CHARS characters."
+        if getattr(settings, name) == "*":
+            yield f"{variable_of(name)} must name one namespace; * means everything that is readable."
+    if "*" in settings.shared_namespaces:
+        yield "HIVELORE_SHARED_NAMESPACES must name namespaces; * means everything that is readable."
     if not re.fullmatch(r"/[^\s?#]+", settings.mcp_path):
         yield "HIVELORE_MCP_PATH must begin with / and name a path without spaces, ? or #."
     if any("/" in host for host in settings.allowed_hosts):

@@ -20,7 +20,7 @@ from hivelore.core.errors import HiveloreError, Unavailable
 from hivelore.core.text import clean
 from hivelore.jobs import queue
 from hivelore.sql.bell import Bell
-from hivelore.sql.database import Database
+from hivelore.sql.database import Database, Retryable
 
 log = logging.getLogger("hivelore.jobs")
 
@@ -53,9 +53,9 @@ def run_one(db: Database, handlers: Handlers, clock: Clock) -> bool:
     except Exception as exc:
         # `Unavailable` is a state of the world (a model endpoint is down) and is retried for ever;
         # anything else is a fault, and giving up keeps it from burning a core.
-        for_ever = isinstance(exc, Unavailable)
+        for_ever = isinstance(exc, Unavailable | Retryable)
         retry = back_off_ms(job.attempts) if for_ever or job.attempts < MAX_ATTEMPTS else None
-        if not isinstance(exc, HiveloreError):
+        if not isinstance(exc, HiveloreError | Retryable):
             log.exception("job %s failed (attempt %d)", job.name, job.attempts)
         with db.write() as connection:
             queue.fail(

@@ -67,7 +67,10 @@ def resolve_scope(principal: Principal, settings: Settings, names: tuple[str, ..
     if EVERYTHING in names:
         return Scope(None)
     shared = frozenset(settings.shared_namespaces)
-    return Scope(tuple(dict.fromkeys(space_of(name, principal.id, shared) for name in names)))
+    spaces = [space_of(name, principal.id, shared) for name in names]
+    # A name that became shared does not hide what its users kept under it before.
+    own = [space_of(name, principal.id, frozenset()) for name in names if name in shared]
+    return Scope(tuple(dict.fromkeys((*spaces, *own))))
 
 
 def clean_namespace(name: str | None, default: str, limit_chars: int) -> str:

@@ -78,10 +78,17 @@ def change(
     return new
 
 
-def remove(w: Work, memory: Memory) -> None:
-    """Remove text, parts, revisions, links and everything that search keeps; a tombstone without content stays."""
+def remove(w: Work, memory: Memory) -> bool:
+    """Remove text, parts, revisions, links and everything that search keeps; a tombstone without content stays.
+
+    The row is held first: a change that is under way ends before, and what it registered with search goes, too.
+    Returns False when somebody else removed it a moment earlier.
+    """
+    if not store.lock(w, memory):
+        return False
     search.drop(w, memory.space, memory.id)
     store.delete(w, memory)
+    return True
 
 
 def forget_earlier(w: Work, memory: Memory) -> None:

@@ -161,6 +161,12 @@ def insert(w: Work, memory: Memory) -> bool:
     return True
 
 
+def lock(w: Work, memory: Memory) -> bool:
+    """Hold a memory's row until this transaction ends; False when it is gone. On SQLite the writer is alone anyway."""
+    held = select(memories.c.id).where(_is(memory)).with_for_update()
+    return w.connection.execute(held).first() is not None
+
+
 def overwrite(w: Work, memory: Memory, expected_revision: int) -> bool:
     """Write a changed memory over the stored one; False when somebody else changed it first."""
     same = and_(_is(memory), memories.c.revision == expected_revision)
@@ -269,6 +275,14 @@ def buried_keys(v: View, owner: str, keys: Sequence[str]) -> set[str]:
     """Which of these keys belonged to memories that were removed, in whichever of the owner's spaces they were."""
     rows = v.connection.execute(select(tombstones.c.key).where(tombstones.c.owner == owner, tombstones.c.key.in_(keys)))
     return set(rows.scalars())
+
+
+def buried(v: View, owner: str, key: str) -> str | None:
+    """The id that a memory with this key had before it was removed; None when none was."""
+    found = v.connection.execute(
+        select(tombstones.c.memory).where(tombstones.c.owner == owner, tombstones.c.key == key).limit(1)
+    )
+    return found.scalar_one_or_none()
 
 
 def by_key(v: View, space: str, owner: str, key: str) -> Memory | None:

@@ -8,9 +8,11 @@ from typing import Any
 
 from hivelore.base.search import sqlite, store
 from hivelore.base.search.signatures import full_to_half
-from hivelore.core.errors import Unavailable
+from hivelore.core.errors import TextRefused, Unavailable
 from hivelore.jobs import queue
 from hivelore.work import Hub
+
+PendingRow = tuple[int, str, str, str]  # chunk, space, hash, text
 
 log = logging.getLogger("hivelore.search")
 
@@ -69,13 +71,36 @@ def embed_batch(hub: Hub) -> int:
         rows = store.next_pending(connection, BATCH)
     if not rows:
         return 0
-    full = hub.embedder.embed([text for _, _, _, text in rows], "passage")
+    try:
+        full = hub.embedder.embed([text for _, _, _, text in rows], "passage")
+    except TextRefused:
+        rows, full = _one_by_one(hub, rows)
+    if not rows:
+        return 1
     with hub.db.write() as connection:
         model = store.ensure_model(connection, hub.embedder.model, len(full[0]) // 4, hub.clock.now_ms())
         stored = ((id, space, hash, full_to_half(vec)) for (id, space, hash, _), vec in zip(rows, full, strict=True))
         store.store_vectors(connection, model, stored)
     hub.progress.ring()
     return len(rows)
+
+
+def _one_by_one(hub: Hub, rows: list[PendingRow]) -> tuple[list[PendingRow], list[bytes]]:
+    """Embed chunks singly after the model refused a batch. Those it refuses are let go: they are found by their words,
+    and every start of a server tries them again."""
+    kept: list[PendingRow] = []
+    full: list[bytes] = []
+    refused: list[int] = []
+    for row in rows:
+        try:
+            full += hub.embedder.embed([row[3]], "passage")
+            kept.append(row)
+        except TextRefused:
+            refused.append(row[0])
+    with hub.db.write() as connection:
+        store.let_go(connection, refused)
+    log.warning("the embedding model refused %d chunk(s); they are found by their words only", len(refused))
+    return kept, full
 
 
 def reconcile(hub: Hub, args: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from hivelore.base.search import ranking, store
 from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request, Words
 from hivelore.base.search.tokens import query_terms
 from hivelore.core.actor import Scope
-from hivelore.core.errors import HiveloreError, Unavailable
+from hivelore.core.errors import HiveloreError
 from hivelore.sql.types import full_vector_literal
 from hivelore.work import Call, Hub, View
 
@@ -30,6 +30,7 @@ log = logging.getLogger("hivelore.search")
 POOL = 80  # candidates that each engine proposes at first
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
+QUERY_TIMEOUT_S = 3.0  # then words answer alone
 QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says what it is about
 
 
@@ -48,9 +49,11 @@ class Asking:
         embedder, vector, unavailable = self.hub.embedder, None, self.unavailable
         if self.vector is not None:
             try:
-                vector = self.vector.result()[0]
-            except Unavailable as exc:
+                vector = self.vector.result(QUERY_TIMEOUT_S)[0]
+            except HiveloreError as exc:
                 unavailable = f"unavailable: {exc.message}"
+            except TimeoutError:
+                unavailable = f"unavailable: the embedding model did not answer within {QUERY_TIMEOUT_S:g} s"
         reasons = {VECTORS: unavailable} if unavailable else {}
         return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons)
 

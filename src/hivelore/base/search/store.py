@@ -134,7 +134,8 @@ def _drop_chunks(w: Work, space: str, ids: Sequence[int]) -> None:
     for start in range(0, len(ids), 500):
         some = list(ids[start : start + 500])
         engine(w).drop_tokens(w.connection, space, some)
-        for table, column in ((vectors, vectors.c.chunk), (pending, pending.c.chunk), (chunks, chunks.c.id)):
+        # Chunks first: `store_vectors` takes its locks in the same order.
+        for table, column in ((chunks, chunks.c.id), (vectors, vectors.c.chunk), (pending, pending.c.chunk)):
             w.connection.execute(table.delete().where(table.c.space == space, column.in_(some)))
 
 
@@ -196,16 +197,23 @@ def next_pending(connection: Any, limit: int) -> list[tuple[int, str, str, str]]
 def store_vectors(connection: Any, model: int, rows: Iterable[tuple[int, str, str, bytes]]) -> int:
     """Store vectors given as (chunk, space, hash, half-precision bytes); return how many were stored.
 
-    Compare-and-set on the hash: a chunk that changed or went while it was embedded keeps no stale vector.
+    Compare-and-set on the hash: a chunk that changed or went while it was embedded keeps no stale vector. Its row is
+    held until the vector is stored, so that it cannot go in between.
     """
     stored = 0
-    for chunk, space, hash, vec in rows:
+    for chunk, space, hash, vec in sorted(rows):
         same = and_(chunks.c.space == space, chunks.c.id == chunk, chunks.c.hash == hash)
-        if connection.execute(select(chunks.c.id).where(same)).first():
+        if connection.execute(select(chunks.c.id).where(same).with_for_update(read=True)).first():
             insert_if_absent(connection, vectors, {"space": space, "chunk": chunk, "model": model, "vec": vec})
             stored += 1
         connection.execute(pending.delete().where(pending.c.chunk == chunk))
     return stored
+
+
+def let_go(connection: Any, ids: Sequence[int]) -> None:
+    """Take chunks off the list of those that wait for a vector."""
+    if ids:
+        connection.execute(pending.delete().where(pending.c.chunk.in_(ids)))
 
 
 def model_id(connection: Any, name: str) -> int | None:

@@ -20,6 +20,7 @@ from hivelore.core.errors import HiveloreError, Invalid, NotFound, Unauthenticat
 from hivelore.doors.kit.answers import http_status
 from hivelore.doors.kit.dispatch import Credentials, gate
 from hivelore.doors.rest import memory, openapi
+from hivelore.doors.rest.health import health
 from hivelore.work import Call, Hub
 
 PREFIX = "/api/v1"
@@ -92,7 +93,7 @@ async def _answer(hub: Hub, request: Request, limiter: anyio.CapacityLimiter) ->
     path = request.scope["path"].removeprefix(request.scope.get("root_path", "")) or "/"
     try:
         if request.method in ("GET", "HEAD") and path == "/health":
-            return Pretty(memory.health(hub, route_names()))
+            return Pretty(health(hub, route_names()))
         return Pretty(await _operate(hub, request, path, limiter))
     except HiveloreError as exc:
         return _refusal(request, exc)

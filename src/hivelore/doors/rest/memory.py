@@ -1,4 +1,4 @@
-"""The REST operations: `health`, `memory/add`, `memory/search`, `GET` and `DELETE memory/:id`."""
+"""The REST operations: `memory/add`, `memory/search`, `GET` and `DELETE memory/:id`."""
 
 from __future__ import annotations
 
@@ -17,93 +17,19 @@ from hivelore.core.clock import iso_z, parse_iso_ms
 from hivelore.core.errors import Conflict, Invalid, NotFound
 from hivelore.core.fence import strip_recalled
 from hivelore.core.ids import content_id
-from hivelore.core.text import clean, excerpt, first_line
+from hivelore.core.text import excerpt, first_line
 from hivelore.doors.rest import ids, sections
+from hivelore.doors.rest.bodies import Body, optional, required, string_list
 from hivelore.rooms.memory import service as memory
 from hivelore.rooms.memory.service import RecalledItem
-from hivelore.sql import schema
-from hivelore.work import Call, Hub
+from hivelore.work import Call
 
 DEFAULT_LIMIT = 10
+MORE_PAGES = 5
 PARTS_PER_MEMORY = 4  # parts asked for per memory shown, because several parts of one may match
 SNIPPET_CHARS = 320
 SHOWN_CHARS = 640
 DERIVED_STATUS = "activated"
-
-Body = dict[str, Any]
-
-
-def health(hub: Hub, routes: list[str]) -> Body:
-    """The contract's health document; nothing in it tells what is stored."""
-    now_ms = hub.clock.now_ms()
-    nothing = {"provider": "", "model": "", "configured": False, "remote": False}
-    state = hub.embedder.state()
-    embedding: Body = {
-        "provider": "local" if not hub.embedder.remote else "openai_compatible",
-        "model": hub.embedder.model,
-        "configured": state.status != "off",
-        "remote": hub.embedder.remote,
-        "state": state.status,
-    }
-    if state.reason and state.status == "unavailable":
-        embedding["lastError"] = state.reason
-    return {
-        "ok": True,
-        "version": hub.version,
-        "uptimeMs": max(now_ms - hub.started_ms, 0),
-        "mode": "local",
-        "activeProfile": "byok",
-        "storage": {
-            "backendId": f"{hub.db.dialect}-local",
-            "backend": hub.db.dialect,
-            "schemaVersion": schema.HEAD,
-            "fullText": "fts5" if hub.db.dialect == "sqlite" else "tsvector",
-            "vector": "native",
-            "changeLog": False,
-            "idempotency": True,
-            "jobs": True,
-            "importExport": False,
-            "ready": True,
-        },
-        "models": {"summary": nothing, "evolution": dict(nothing), "embedding": embedding},
-        "capabilities": {
-            "routes": routes,
-            "tools": ["memory.search", "memory.add", "memory.get", "memory.delete"],
-            "memoryLayers": ["L1", "L2", "L3", "Skill"],
-            "supportsCli": True,
-        },
-        "serverTime": iso_z(now_ms),
-    }
-
-
-# -- reading a body ----------------------------------------------------------------------------------------------------
-
-
-def required(body: Body, field: str, operation: str) -> str:
-    """A string that must be there and must not be blank."""
-    value = body.get(field)
-    cleaned = clean(value).text if isinstance(value, str) else ""
-    if not cleaned.strip():
-        raise Invalid(f"{operation} requires {field}", field=field)
-    return cleaned
-
-
-def optional(body: Body, field: str, operation: str) -> str:
-    value = body.get(field)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise Invalid(f"{operation} {field} must be a string", field=field)
-    return clean(value).text
-
-
-def string_list(body: Body, field: str, operation: str) -> list[str]:
-    value = body.get(field)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Invalid(f"{operation} {field} must be an array of strings", field=field)
-    return [clean(each).text for each in value]
 
 
 # -- add ---------------------------------------------------------------------------------------------------------------
@@ -130,6 +56,10 @@ def add(call: Call, body: Body) -> Body:
     text, _ = strip_recalled(content)
     key, idempotent = _key(layer, title, content, adapter, request_id, turn_id)
     body_hash = content_id(repr(sorted((k, repr(v)) for k, v in body.items())))
+    if adapter:
+        removed = _removed(call, key, layer, title or first_line(text), [*tags])
+        if removed is not None:
+            return removed
     if idempotent:
         replay = _replay(call, key, body_hash)
         if replay is not None:
@@ -144,7 +74,10 @@ def add(call: Call, body: Body) -> Body:
         key=key,
         event_ms=event_ms,
         origin={"turn_id": turn_id, "adapter": adapter, "body": body_hash} if adapter or turn_id else {},
+        replace=not idempotent,
     )
+    if idempotent and not saved.created:  # another request with this key was stored a moment ago
+        return _repeated(call, saved.memory, body_hash)
     # A new memory's answer carries the time of storing, which a repeat of the request can tell again.
     return _added(call, saved.memory, iso_z(saved.memory.created_ms if saved.created else call.hub.clock.now_ms()))
 
@@ -177,8 +110,32 @@ def _replay(call: Call, key: str, body_hash: str) -> Body | None:
     space = space_of(settings.default_namespace, call.caller.id, frozenset(settings.shared_namespaces))
     with call.read() as v:
         stored = memories.by_key(v, space.id, call.caller.id, key)
-    if stored is None:
+    return None if stored is None else _repeated(call, stored, body_hash)
+
+
+def _removed(call: Call, key: str, layer: str, title: str, tags: list[str]) -> Body | None:
+    """The answer for something that its owner removed: it stays removed, however often an importer sends it again."""
+    with call.read() as v:
+        memory_id = memories.buried(v, call.caller.id, key)
+    if memory_id is None:
         return None
+    now = iso_z(call.hub.clock.now_ms())
+    return {
+        "id": ids.wire_id(layer, memory_id),
+        "kind": ids.KIND_OF_LAYER[layer],
+        "memoryLayer": ids.WIRE_OF_LAYER[layer],
+        "status": "deleted",
+        "title": title,
+        "summary": "",
+        "tags": tags,
+        "createdAt": now,
+        "serverTime": now,
+        "duplicate": True,
+    }
+
+
+def _repeated(call: Call, stored: Memory, body_hash: str) -> Body:
+    """The first answer, for the same body; a conflict for another."""
     if stored.origin.get("body") != body_hash:
         raise Conflict("idempotency key reused with different request body")
     return _added(call, stored, iso_z(stored.created_ms)) | {"duplicate": True}
@@ -216,7 +173,17 @@ def find(call: Call, body: Body) -> Body:
     filters = memory.make_filters(call.hub.settings, tags=string_list(body, "tags", operation), layers=layers)
     limit = _limit(body.get("limit"))
     found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY)
-    hits = _one_each(found.items)[:limit]
+    items, seen = list(found.items), len(found.findings.hits)
+    hits, more = _one_each(items)[:limit], found.findings.more
+    for _ in range(MORE_PAGES):  # a long memory can fill a page with its parts
+        if len(hits) == limit or not more:
+            break
+        page = memory.recall(
+            call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY, offset=seen
+        )
+        items += page.items
+        seen, more = seen + len(page.findings.hits), page.findings.more
+        hits = _one_each(items)[:limit]
     shown = [_section(_whole(call, each)) for each in hits]
     markdown = _markdown(shown) if body.get("includeInjectedContext") is not False else ""
     answer: Body = {"injectedContext": markdown}

@@ -140,10 +140,12 @@ def remember(
     key: str | None = None,
     event_ms: int | None = None,
     origin: Mapping[str, object] | None = None,
+    replace: bool = True,
 ) -> Remembered:
     """Store a text as one memory, in one transaction.
 
-    With `key`, storing again under the same key changes the memory (a new revision, tags merged) instead of adding one.
+    With `key`, storing again under the same key changes the memory (a new revision, tags merged) instead of adding one,
+    or with `replace=False` leaves it as it is; `created` tells.
     """
     settings = call.hub.settings
     text, notes = check_content(settings, content)
@@ -168,12 +170,15 @@ def remember(
         if memory is not None:
             return Remembered(memory, True, notes)
         assert key is not None
-        return Remembered(_store_again(w, draft, key), False, notes)
+        return Remembered(_store_again(w, draft, key, replace), False, notes)
 
 
-def _store_again(w: Work, draft: Draft, key: str) -> Memory:
+def _store_again(w: Work, draft: Draft, key: str, replace: bool) -> Memory:
     old = store.by_key(w, draft.space.id, w.caller.id, key)
-    assert old is not None
+    if old is None:
+        raise memories.ChangedMeanwhile()
+    if not replace:
+        return old
     tags = tuple(dict.fromkeys((*old.tags, *draft.tags)))
     if (old.text, old.title, old.tags) == (draft.text, draft.title, tags):
         return old
@@ -195,13 +200,20 @@ def update(call: Call, id: str, content: str) -> tuple[Item, tuple[str, ...]]:
             raise PartOfWhole(_verbatim_advice(memory, "changed"))
         if part is None:
             whole = text
-            parts: tuple[Part, ...] = memories.make_parts(w, pieces_of(text, w.settings)) if memory.parts else ()
+            parts = _kept_ids(memories.make_parts(w, pieces_of(text, w.settings)), memory.parts)
         else:
             pieces = zip(memory.parts, memory.piece_texts(), strict=True)
             texts = [_in_place_of(t, text) if p is part else t for p, t in pieces]
             whole, parts = "".join(texts), _laid_out(memory.parts, texts)
         changed = memories.change(w, memory, text=whole, parts=parts)
         return _item_of(w, changed, check_id(id)), notes
+
+
+def _kept_ids(new: Sequence[Part], old: Sequence[Part]) -> tuple[Part, ...]:
+    """New parts under the ids that the old ones had, in order, so that ids which were handed out stay good."""
+    if not old:
+        return ()
+    return tuple(Part(o.id, n.seq, n.start, n.length) for n, o in zip(new, old, strict=False)) + tuple(new[len(old) :])
 
 
 def _in_place_of(old: str, new: str) -> str:
@@ -350,6 +362,11 @@ def recall(
     """Search by meaning and by word. No namespace means the default one; `*` means everything readable."""
     settings = call.hub.settings
     text = check_query(settings, query)
+    if len(namespaces) > settings.max_tags:
+        raise Invalid(
+            f"namespaces has {len(namespaces)} entries; the limit is {settings.max_tags}. '*' means all of them.",
+            field="namespaces",
+        )
     named = (clean(name).text for name in namespaces)
     names = tuple(clean_namespace(n, settings.default_namespace, settings.max_name_chars) for n in named)
     names = names or (settings.default_namespace,)

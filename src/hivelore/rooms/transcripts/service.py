@@ -20,6 +20,7 @@ from hivelore.sql.write import one_at_a_time
 from hivelore.work import Call, View, Work
 
 SESSION, TURN = "session", "turn"
+MOST_CHARS = 2**31 - 1  # what both stores can count to in a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ def load_session(call: Call, session_id: str, page: int = 0, page_size: int = 80
     page, page_size = max(page, 0), max(1, min(page_size, settings.max_page_chars))
     with call.read() as v:
         place = store.session_memory(v, call.caller.id, id) if id else None
-        if place is None or page * page_size > settings.max_session_chars:
+        if place is None or page * page_size > MOST_CHARS:
             total = store.session_page(v, *place, 0, 0)[1] if place else 0
             return SessionPage(id, "", page, page_size, total, place is not None)
         text, chars = store.session_page(v, *place, page * page_size, page_size)
@@ -195,11 +196,9 @@ def forget_session(call: Call, session_id: str) -> bool:
     """Remove a saved session of the caller for good; False when there is none."""
     id = check_session_id(call.hub.settings, session_id)
     with call.write() as w:
+        one_at_a_time(w.connection, f"session:{w.caller.id}:{id}")
         memory = _stored_session(w, id)
-        if memory is None:
-            return False
-        memories.remove(w, memory)
-        return True
+        return memory is not None and memories.remove(w, memory)
 
 
 # -- imported turns ----------------------------------------------------------------------------------------------------
@@ -256,11 +255,19 @@ def _record(w: Work, space: Space, draft: TurnDraft, key: str, removed: bool) ->
         return "known"
     if len(draft.text) < len(found[0].text):
         return "known"  # an older, shorter copy of the file must not shorten what is kept
-    memories.change(w, found[0], text=draft.text, index_text=draft.index_text, keep_revision=False)
+    # A turn that grew contains what it was. Another text under the same message id replaces it, but is not its
+    # continuation (sources without message ids can collide): then the earlier text is kept as a revision.
+    grown = _request_of(draft.text) == _request_of(found[0].text)
+    memories.change(w, found[0], text=draft.text, index_text=draft.index_text, keep_revision=not grown)
     # A resumed or forked conversation repeats the turn under another id; it stays with the one it was read in first.
     first = replace(draft, conversation=known.conversation, turn_id=known.turn_id)
     store.put_turn(w, _turn_row(w, known.space, known.memory, first))
     return "grown"
+
+
+def _request_of(text: str) -> str:
+    """The first section of a rendered turn: what the user asked."""
+    return text.split("\n\n## ", 1)[0]
 
 
 def _turn_row(w: Work, space: str, memory: str, draft: TurnDraft) -> dict[str, Any]:
