@@ -2,7 +2,7 @@
 
 Both servers are real processes. Latencies are those of the MCP project's own Python client, one call at a time;
 throughput is driven by a thin client, so that the clients leave the processor to the server. Figures are medians; the
-machine's noise shows in both, so read the ratios. The default run takes about ten minutes on two cores, `--quick` one.
+machine's noise shows in both, so read the ratios. The default run takes about four minutes on two cores, `--quick` one.
 """
 
 from __future__ import annotations
