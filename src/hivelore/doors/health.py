@@ -20,8 +20,8 @@ _EMBEDDER_WORDS = {"off": "unavailable"}
 
 def readiness(hub: Hub) -> tuple[dict[str, Any], bool]:
     """The answer of `/readyz` and whether the server is ready. `pending` is the work still queued for the model in the
-    whole store: what an operator's probe waits for, and nothing about whose texts they are. A model that is still loading does not make it unready:
-    text search answers meanwhile."""
+    whole store: what an operator's probe waits for, and nothing about whose texts they are. A model that is still
+    loading does not make it unready: text search answers meanwhile."""
     state = hub.embedder.state()
     answer: dict[str, Any] = {
         "ready": True,
