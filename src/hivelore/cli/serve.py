@@ -12,11 +12,12 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from hivelore.app import data_dir
+from hivelore.app import data_dir, database_url
 from hivelore.cli.logs import configure_logging
 from hivelore.cli.start import noted, running
 from hivelore.core.errors import Unavailable
 from hivelore.core.settings import Settings
+from hivelore.core.settings_load import mask
 from hivelore.doors import web
 from hivelore.doors.profiles import profile
 
@@ -88,6 +89,13 @@ def base_url(settings: Settings, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def store_shown(settings: Settings) -> str:
+    """Where the memories are, for people: the SQLite file, or the database without its password."""
+    if settings.database_url == "memory":
+        return "in memory only: nothing is kept"
+    return str(mask("database_url", database_url(settings))).removeprefix("sqlite:///")
+
+
 def announce(settings: Settings, port: int) -> None:
     """Say where the server is and how to connect clients to it."""
     base = base_url(settings, port)
@@ -101,6 +109,7 @@ def announce(settings: Settings, port: int) -> None:
   MCP    {url}
   REST   {base}/api/v1
   data   {data_dir(settings)}
+  store  {store_shown(settings)}
 
 Connect a client:
   Claude Code      claude mcp add --transport http hivelore {url}{header}

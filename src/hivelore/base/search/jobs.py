@@ -117,6 +117,8 @@ def reconcile(hub: Hub, args: dict[str, Any]) -> None:
         with hub.db.write() as connection:
             after = store.queue_missing(connection, model, after, SCAN_ROWS)
     queue_embedding(hub)
+    if after is not None:
+        raise Unavailable("the process is ending; another one, or the next start, takes this up")
 
 
 def merge(hub: Hub, args: dict[str, Any]) -> None:

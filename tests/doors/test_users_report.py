@@ -1,0 +1,223 @@
+"""Faults that users of comparable systems report, each with what a correct system does instead."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from doors_kit import Person, Rest, contents_of, ids_of, mcp, person, statements, with_keys
+from mcp.client import Client
+from sqlalchemy import delete, func, select
+
+import hivelore
+from hivelore.app import Application, data_dir, make_embedder
+from hivelore.base.search import jobs
+from hivelore.base.search.tables import pending, vectors
+from hivelore.cli.serve import announce
+from hivelore.cli.start import noted
+from hivelore.core.errors import Unavailable
+from hivelore.core.ports import EmbedderState
+from hivelore.core.settings import Settings
+from hivelore.work import Hub
+from support.embedders import StatefulEmbedder
+from support.hubs import Store, clock_of, run_jobs
+
+# -- loss --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_usual_store_is_in_the_users_home_and_not_in_the_package():
+    folder = data_dir(Settings())
+    assert folder.is_relative_to(Path.home())
+    assert not folder.is_relative_to(Path(hivelore.__file__).parent)
+
+
+def test_a_server_that_starts_prints_its_data_folder_and_a_form_for_clients(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    announce(Settings(data_dir=str(tmp_path)), 8420)
+    said = capsys.readouterr().out
+    assert re.search(rf"^ +data +{re.escape(str(tmp_path))}$", said, re.MULTILINE)
+    assert re.search(rf"^ +store +{re.escape(str(tmp_path))}/hivelore.db$", said, re.MULTILINE)
+    announce(Settings(data_dir=str(tmp_path), database_url="postgresql://ana:hush@db.example/hive"), 8420)
+    elsewhere = capsys.readouterr().out
+    assert "store  postgresql://ana:" in elsewhere
+    assert "hush" not in elsewhere
+    (form,) = re.findall(r"any other +(\{.*\})", said)
+    assert json.loads(form) == {"mcpServers": {"hivelore": {"type": "http", "url": "http://127.0.0.1:8420/mcp"}}}
+
+
+def test_no_test_can_open_a_database_outside_the_folder_for_temporary_files():
+    for name in ("/no/such/folder/live.db", "file:/no/such/folder/live.db?mode=rw"):
+        with pytest.raises(RuntimeError, match="Tests may only open databases under"):
+            sqlite3.connect(name, uri=name.startswith("file:"))
+
+
+def test_a_crash_while_a_note_is_written_leaves_the_earlier_one_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    earlier = '{"pid": 1, "url": "http://127.0.0.1:1", "mcp_path": "/mcp"}'
+    (tmp_path / "server.json").write_text(earlier)
+    whole = Path.write_text
+
+    def half(path: Path, content: str) -> int:
+        whole(path, content[: len(content) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with noted(Settings(data_dir=str(tmp_path)), "http://127.0.0.1:2"):
+        assert (tmp_path / "server.json").read_text() == earlier
+    assert [each.name for each in tmp_path.iterdir()] == ["server.json"]
+
+
+def test_vectors_that_were_lost_come_back_after_the_next_start(
+    store: Store, make_hub: Callable[..., Hub], alice: Person
+):
+    ids = [alice("remember", content=f"the heron nests at place {n}")["ids"][0] for n in range(30)]
+    run_jobs(alice.hub)
+    with alice.hub.db.write() as connection:
+        connection.execute(delete(vectors))
+    started = Application(make_hub(store))
+    seen = started.hub.progress.count()
+    started.start()
+    started.hub.progress.wait(seen, 20)  # a batch has been stored: every chunk had been queued before it
+    started.stop()
+    clock_of(alice.hub).advance(days=1)
+    run_jobs(alice.hub)  # whatever the short life of the other left undone
+    with alice.hub.db.read() as connection:
+        assert connection.execute(select(func.count()).select_from(vectors)).scalar_one() == len(ids)
+    assert alice("recall", query="heron")["search"]["pending"] == 0
+
+
+# -- recall ------------------------------------------------------------------------------------------------------------
+
+
+def test_words_are_found_in_a_place_that_has_no_vector_yet_beside_one_that_has_many(alice: Person):
+    for n in range(30):
+        alice("remember", content=f"deploy the billing service, attempt {n}")
+    run_jobs(alice.hub)
+    mine = [alice("remember", content=f"billing note {n}", namespace="mine")["ids"][0] for n in range(5)]
+    found = alice("recall", query="deploy the billing service", namespace="mine")
+    assert sorted(ids_of(found)) == sorted(mine)
+    assert found["search"]["engines"] == ["text", "vectors"]
+    assert found["search"]["pending"] == 5
+
+
+@pytest.mark.parametrize("drifted", ["Hivelore", "hive-lore", "hivelore ", "HIVELORE", "hive_lore"])
+def test_a_namespace_that_was_spelled_otherwise_leads_to_the_right_one(alice: Person, drifted: str):
+    alice("remember", content="the heron nests here", namespace="hivelore")
+    found = alice("recall", query="heron", namespace=drifted)
+    assert found["items"] == []
+    assert found["search"]["namespaces"] == [drifted]
+    assert found["search"]["elsewhere"] == {"hivelore": 1}
+
+
+def test_a_namespace_that_is_named_wins_over_the_default(alice: Person):
+    stored = alice("remember", content="the heron of beta", namespace="beta")
+    assert stored["namespace"] == "beta"
+    alice("remember", content="the heron of everybody")
+    found = alice("recall", query="heron", namespace="beta")
+    assert [item["namespace"] for item in found["items"]] == ["beta"]
+    assert [item["namespace"] for item in alice("list_memories", namespace="beta")["items"]] == ["beta"]
+
+
+TAGS = ["50%", "a_b", "x*", "c\\d", "日本語", "a,b"]
+NEAR = ["50", "500%", "axb", "x", "xyz", "cd", "日本", "a", "b"]
+
+
+def test_a_tag_with_special_characters_matches_exactly_over_rest(rest: Rest):
+    ids = {tag: rest.add(f"apple {n}", tags=[tag])["id"] for n, tag in enumerate([*TAGS, *NEAR])}
+    for tag in TAGS:
+        found = rest.search("apple", tags=[tag], limit=50, verbose=True)
+        assert found["debug"]["sourceMemoryIds"] == [ids[tag]], tag
+
+
+def test_an_unknown_layer_is_told_as_what_was_stored_and_reads_back_as_such(rest: Rest):
+    added = rest.add("the deploy failed", layer="incident-report")
+    assert (added["memoryLayer"], added["kind"]) == ("L1", "trace")
+    read = rest("GET", f"/memory/{added['id']}").json()
+    assert (read["memoryLayer"], read["kind"]) == ("L1", "trace")
+
+
+def test_a_correction_in_place_is_all_that_is_recalled(alice: Person):
+    id = alice("remember", content="API limit is 100")["ids"][0]
+    clock_of(alice.hub).advance(days=1)
+    alice("update", id=id, content="API limit is now 250")
+    run_jobs(alice.hub)
+    assert contents_of(alice("recall", query="API limit")) == ["API limit is now 250"]
+    assert contents_of(alice("list_memories")) == ["API limit is now 250"]
+
+
+@pytest.mark.parametrize(
+    "query", ["foo-bar", "foo OR", '"unclosed foo', "NEAR(foo", "foo C++", ":memory: foo", "foo " * 1_250]
+)
+def test_words_glued_to_operators_find_over_rest(rest: Rest, query: str):
+    id = rest.add("the foo-bar module in C++ opens :memory:")["id"]
+    assert rest.search(query, verbose=True)["debug"]["sourceMemoryIds"] == [id]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def test_reading_one_memory_over_rest_runs_no_writing_statement(alice: Person, rest: Rest):
+    id = rest.add("apple")["id"]
+    run_jobs(alice.hub)
+    with statements(alice.hub) as seen:
+        assert rest("GET", f"/memory/{id}").status_code == 200
+    assert seen
+    assert not [s for s in seen if re.search(r"\b(INSERT|UPDATE|DELETE|IMMEDIATE)\b", s.upper())]
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+class NeverReady(StatefulEmbedder):
+    """A model that is being loaded for ever; whoever waits for it fails."""
+
+    def state(self) -> EmbedderState:
+        return EmbedderState("loading", "the model is being read from disk")
+
+    def wait_ready(self, timeout_s: float) -> EmbedderState:
+        raise AssertionError("somebody waits for the model")
+
+
+def test_a_client_is_greeted_and_served_while_the_model_loads(store: Store, make_hub: Callable[..., Hub]):
+    alice = person(with_keys(make_hub(store, embedder=NeverReady(), embed_eager_ms=5_000)), "alice")
+
+    async def talk(client: Client) -> tuple[list[str], dict]:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        await client.call_tool("remember", {"content": "the migration ran"})
+        return tools, (await client.call_tool("recall", {"query": "migration"})).structured_content
+
+    tools, found = mcp(alice, talk)
+    assert "recall" in tools
+    assert contents_of(found) == ["the migration ran"]
+    assert found["search"]["unavailable"] == {"vectors": "loading: the model is being read from disk"}
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_health_says_whether_text_leaves_this_machine(store: Store, make_hub: Callable[..., Hub], remote: bool):
+    embedder = StatefulEmbedder()
+    embedder.remote = remote
+    rest = Rest(person(with_keys(make_hub(store, embedder=embedder)), "alice"))
+    assert rest("GET", "/health").json()["models"]["embedding"]["remote"] is remote
+
+
+def test_no_embedder_that_sends_text_away_is_used_unless_it_was_chosen():
+    assert make_embedder(Settings()).remote is False
+    assert make_embedder(Settings(embed_url="https://embeddings.example")).remote is False
+
+
+def test_a_look_for_missing_vectors_that_a_stop_cut_short_is_taken_up_by_whoever_runs_on(hub: Hub):
+    person(with_keys(hub), "alice")("remember", content="one")
+    with hub.db.write() as connection:
+        connection.execute(pending.delete())
+    hub.stopping.set()
+    with pytest.raises(Unavailable, match="another one, or the next start"):
+        jobs.reconcile(hub, {})
+    hub.stopping.clear()
+    jobs.reconcile(hub, {})
+    run_jobs(hub)
+    with hub.db.read() as connection:
+        assert connection.execute(select(func.count()).select_from(vectors)).scalar_one() == 1
