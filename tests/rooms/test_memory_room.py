@@ -320,6 +320,29 @@ def test_parts_are_listed_one_by_one_and_counted_so(alice):
     assert seen == [item.id for item in listed.items]
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_pages_of_short_and_long_memories_of_one_moment_in_several_namespaces_cover_the_list(alice, size):
+    for n in range(4):
+        for namespace in ("notes", "shared", "private"):
+            remember(alice, LONG.replace("subject", f"{namespace} {n}"), namespace=namespace)
+            remember(alice, f"short {n} in {namespace}", namespace=namespace)
+        clock_of(alice.hub).advance(ms=n % 2)  # some share a millisecond with those before
+    whole = [item.id for item in memory.list_items(alice, "*", Offset(0), 100).items]
+    assert len(whole) == len(set(whole)) > 12 * 3
+
+    by_offset, by_position, position = [], [], Offset(0)
+    while len(by_offset) < len(whole):
+        page = memory.list_items(alice, "*", Offset(len(by_offset)), size).items
+        by_offset += [item.id for item in page]
+        listed = memory.list_items(alice, "*", position, size)
+        by_position += [item.id for item in listed.items]
+        assert listed.more == (len(by_position) < len(whole))
+        last = listed.items[-1]
+        position = After(last.created_ms, last.memory, last.seq, len(by_position))
+    assert by_offset == by_position == whole
+    assert not memory.list_items(alice, "*", position, size).items
+
+
 def test_an_offset_beyond_the_end_is_an_empty_page(alice):
     remember(alice, "text")
     for offset in (1, 10**6, 10**12 - 1):
