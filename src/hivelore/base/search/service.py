@@ -157,12 +157,11 @@ def _round(
 
     vector_found: list[int] = []
     model = store.model_id(v.connection, question.model)
-    where = store.conditions(v, request.scope, request.filters)
     if question.vector is not None:
         try:
             if model is not None:
                 with _shielded(v):
-                    vector_found = _nearest(hub, v, request, model, where, depth)
+                    vector_found = _nearest(hub, v, request, model, depth)
             engines.append(VECTORS)
         except HiveloreError:
             raise
@@ -173,7 +172,7 @@ def _round(
 
     ranked, gone = _rank(v, question, model, words.candidates, vector_found)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
-        vector_found = _nearest(hub, v, request, model, where, depth)
+        vector_found = _nearest(hub, v, request, model, depth)
         ranked, _ = _rank(v, question, model, words.candidates, vector_found)
     return engines, ranked, len(words.candidates) < depth and len(vector_found) < depth
 
@@ -202,17 +201,19 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
 
 
-def _nearest(hub: Hub, v: View, request: Request, model: int, where: list[Any], depth: int) -> list[int]:
+def _nearest(hub: Hub, v: View, request: Request, model: int, depth: int) -> list[int]:
     """Chunks that are near in meaning, best first."""
     vector = request.question.vector
     assert vector is not None
     if v.dialect == "postgresql":
+        where = store.conditions(v, request.scope, request.filters)
         near = full_vector_literal(vector)
         found: list[int] = store.engine(v).nearest(v.connection, model, len(vector) // 4, near, where, depth)
         return found
     spaces = _space_ids(v, request.scope)
 
     def allowed() -> Any:
+        where = store.conditions(v, request.scope, request.filters)
         return np.array(store.matching_ids(v, where), np.int64)
 
     nearest: list[int] = hub.vectors.nearest(
