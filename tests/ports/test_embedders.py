@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,18 @@ def test_vectors_come_in_the_order_of_the_texts_whatever_their_company(embedder:
     assert len(together) == len(texts)
     for text, vector in zip(texts, together, strict=True):
         assert cosine(vector, alone[text]) > SAME
+
+
+def test_a_prepared_query_becomes_its_vector_on_any_thread(embedder: Embedder) -> None:
+    with ThreadPoolExecutor(1) as other:
+        prepared = [other.submit(embedder.prepare(text)) for text in ORDINARY]
+        for vector, text in zip((each.result() for each in prepared), ORDINARY, strict=True):
+            assert cosine(vector, embedder.embed([text], "query")[0]) > SAME
+
+
+def test_a_query_cannot_be_prepared_without_a_model() -> None:
+    with pytest.raises(Unavailable):
+        OffEmbedder().prepare("tea")()
 
 
 def test_unlike_texts_get_unlike_vectors(embedder: Embedder) -> None:

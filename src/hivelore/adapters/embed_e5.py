@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,9 +73,20 @@ class E5Embedder:
         with ThreadPoolExecutor(self._threads, "hivelore-embed") as pool:
             return list(pool.map(lambda text: self._vector(model, text, role), texts))
 
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Cut the query into tokens and read their embeddings now; the encoder is the long part."""
+        model = self._loading.model()
+        rows = model.rows(with_e5_prefix(query, "query"))
+
+        def vector() -> bytes:
+            with self._slots["query"]:
+                return model.encode(rows)
+
+        return vector
+
     def _vector(self, model: E5Model, text: str, role: EmbedRole) -> bytes:
         with self._slots[role]:
-            return model.vector(with_e5_prefix(text, role))
+            return model.encode(model.rows(with_e5_prefix(text, role)))
 
     def close(self) -> None:
         self._loading.close()

@@ -45,9 +45,12 @@ class E5Model:
         graph = str(folder / folder_layout.GRAPH)
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
-    def vector(self, text: str) -> bytes:
-        """The vector of a text that has its role prefix."""
-        rows = self._table.rows(self._tokens.ids(text))
+    def rows(self, text: str) -> NDArray[np.float32]:
+        """The token embeddings of a text that has its role prefix, as tokens x dims: what `encode` starts from."""
+        return self._table.rows(self._tokens.ids(text))
+
+    def encode(self, rows: NDArray[np.float32]) -> bytes:
+        """The vector of a text from its token embeddings. Most of the time of an embedding, without the GIL."""
         result: NDArray[np.float32] = self._session.run([OUTPUT], {INPUT: rows[None]})[0]
         return result.astype("<f4", copy=False).tobytes()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,10 @@ class FastembedEmbedder:
             for at, row in zip(batch, rows, strict=True):
                 vectors[at] = pack(row.tolist())
         return vectors
+
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Nothing of this is short."""
+        return lambda: self.embed([query], "query")[0]
 
     def close(self) -> None:
         self._loading.close()

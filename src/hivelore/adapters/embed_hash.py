@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from hivelore.adapters.embed_loading import READY
 from hivelore.adapters.embed_text import encodable
@@ -43,6 +43,10 @@ class HashEmbedder:
     def embed(self, texts: Sequence[str], role: EmbedRole) -> list[bytes]:
         """One vector per text, in order."""
         return [_vector(text) for text in texts]
+
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Nothing of this is short."""
+        return lambda: self.embed([query], "query")[0]
 
     def close(self) -> None:
         """Nothing to free."""

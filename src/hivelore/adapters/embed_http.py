@@ -204,6 +204,10 @@ class HttpEmbedder:
             return with_e5_prefix(text, role)
         return text if text.strip() else "-"  # several endpoints refuse a whole batch for one empty text
 
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Nothing of this is short."""
+        return lambda: self.embed([query], "query")[0]
+
     def close(self) -> None:
         self._closing.set()
         self._probed_once.set()

@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,10 @@ class LightEmbedder:
                 rows: NDArray[np.float32] = model.encode(group)
             vectors += [pack(row.tolist()) for row in rows]
         return vectors
+
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Nothing of this is short."""
+        return lambda: self.embed([query], "query")[0]
 
     def close(self) -> None:
         self._loading.close()

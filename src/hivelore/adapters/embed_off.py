@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hivelore.core.errors import Unavailable
 from hivelore.core.ports import EmbedderState, EmbedRole
@@ -30,6 +30,10 @@ class OffEmbedder:
     def embed(self, texts: Sequence[str], role: EmbedRole) -> list[bytes]:
         """Always raises `Unavailable`."""
         raise Unavailable(_REASON)
+
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """What is returned raises `Unavailable`."""
+        return lambda: self.embed([query], "query")[0]
 
     def close(self) -> None:
         """Nothing to free."""

@@ -6,7 +6,7 @@ development and tests use. Implementations are chosen in `hivelore.app` and nowh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -63,6 +63,15 @@ class Embedder(Protocol):
         """Return one vector per text: `dims` little-endian float32, L2-normalised.
 
         Raises `Unavailable` (core.errors) when the model is not ready or the endpoint does not answer.
+        """
+        ...
+
+    def prepare(self, query: str) -> Callable[[], bytes]:
+        """Do the short part of embedding one query now; the function that is returned does the long part on whichever
+        thread calls it, and gives the vector or raises as `embed` does.
+
+        The short part holds the interpreter. On the asking thread it is over before that thread has other work; on a
+        helper it would pass the interpreter back and forth with that work, which costs more than itself.
         """
         ...
 

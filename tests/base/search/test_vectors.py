@@ -10,7 +10,7 @@ from sqlalchemy import select
 from hivelore.base.search import jobs as search_jobs
 from hivelore.base.search import service as search
 from hivelore.base.search import store as search_store
-from hivelore.base.search.model import VECTORS, Request
+from hivelore.base.search.model import TEXT, VECTORS, Filters, Request
 from hivelore.base.search.tables import chunks, models, pending, vectors
 from hivelore.core.actor import Scope, space_of
 from hivelore.core.errors import Unavailable
@@ -274,3 +274,30 @@ def test_findings_count_the_chunks_that_still_wait(hub):
     with call_as(hub, "bob").read() as v:
         other = Scope((space_of("notes", "bob", SHARED),))
         assert search.find(hub, v, Request(question, other)).pending == 0
+
+
+def test_a_note_that_is_forgotten_while_the_question_is_embedded_is_not_a_hit(hub):
+    gone, kept = remember(hub, "deploy on Tuesday"), remember(hub, "deploy on Friday")
+    run_jobs(hub)
+    asking = search.begin(hub, "deploy")
+    call = call_as(hub, "alice")
+    with call.read() as v:
+        words = search.look_up(v, asking, scope(), Filters())
+    memory.forget(call, gone)
+    with call.read() as v:
+        findings = search.find(hub, v, Request(asking.question(), scope()), words)
+    assert [hit.ref for hit in findings.hits] == [kept]
+    assert findings.engines == (TEXT, VECTORS)
+
+
+def test_a_note_that_gets_its_vector_while_the_question_is_embedded_is_found_by_both(hub):
+    remember(hub, "deploy on Tuesday")
+    asking = search.begin(hub, "deploy")
+    call = call_as(hub, "alice")
+    with call.read() as v:
+        words = search.look_up(v, asking, scope(), Filters())
+    run_jobs(hub)
+    with call.read() as v:
+        (hit,) = search.find(hub, v, Request(asking.question(), scope()), words).hits
+    assert (hit.text_rank, hit.vector_rank) == (1, 1)
+    assert hit.cosine is not None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from sqlalchemy import BigInteger, Column, ColumnElement, Index, String, Table, and_, or_, select
+from sqlalchemy import BigInteger, Column, ColumnElement, Index, String, Table, and_, bindparam, or_, select
 
 from hivelore.core.actor import Scope, Space
 from hivelore.sql.tables import metadata
@@ -40,9 +41,8 @@ def ensure(w: Work, space: Space) -> str:
 
 def readable(v: View) -> dict[str, Space]:
     """All spaces that have ever been written to and that the caller may read, by id."""
-    rows = v.connection.execute(
-        select(spaces.c.id, spaces.c.kind, spaces.c.owner, spaces.c.name).where(_readable_clause(v))
-    )
+    statement = select(spaces.c.id, spaces.c.kind, spaces.c.owner, spaces.c.name).where(_READABLE)
+    rows = v.connection.execute(statement, _readable_values(v))
     return {row.id: Space(row.kind, row.owner, row.name) for row in rows}
 
 
@@ -53,8 +53,23 @@ def visible(v: View, column: ColumnElement[str], scope: Scope) -> ColumnElement[
     private space of another owner or a shared space that is no longer listed matches nothing.
     """
     if scope.spaces is None:
-        return column.in_(select(spaces.c.id).where(_readable_clause(v)))
-    return column.in_([space.id for space in scope.spaces if may_read(v, space)])
+        return column.in_(select(spaces.c.id).where(_readable(**_readable_values(v))))
+    return column.in_(_named(v, scope.spaces))
+
+
+def within(column: ColumnElement[str], everything: bool) -> ColumnElement[bool]:
+    """`visible` without its values, for statements that are built once: building one costs more than running it.
+    `within_values` gives the values to run it with."""
+    return column.in_(select(spaces.c.id).where(_READABLE) if everything else bindparam("in_spaces", expanding=True))
+
+
+def within_values(v: View, scope: Scope) -> dict[str, Any]:
+    """The values of a statement with `within`."""
+    return _readable_values(v) if scope.spaces is None else {"in_spaces": _named(v, scope.spaces)}
+
+
+def _named(v: View, named: Iterable[Space]) -> list[str]:
+    return [space.id for space in named if may_read(v, space)]
 
 
 def may_read(v: View, space: Space) -> bool:
@@ -67,13 +82,29 @@ def may_read(v: View, space: Space) -> bool:
     return space.id in principal.grants
 
 
-def _readable_clause(v: View) -> ColumnElement[bool]:
-    principal = v.caller.principal
+def _readable(reader: Any, shared_names: Any, granted: Any) -> ColumnElement[bool]:
     return or_(
-        and_(spaces.c.kind == "private", spaces.c.owner == principal.id),
-        and_(spaces.c.kind == "shared", spaces.c.name.in_(v.settings.shared_namespaces)),
-        and_(spaces.c.kind == "project", spaces.c.id.in_(principal.grants)),
+        and_(spaces.c.kind == "private", spaces.c.owner == reader),
+        and_(spaces.c.kind == "shared", spaces.c.name.in_(shared_names)),
+        and_(spaces.c.kind == "project", spaces.c.id.in_(granted)),
     )
+
+
+_READABLE = _readable(
+    bindparam("reader"), bindparam("shared_names", expanding=True), bindparam("granted", expanding=True)
+)
+
+
+def _readable_values(v: View) -> dict[str, Any]:
+    principal = v.caller.principal
+    return {
+        "reader": principal.id,
+        "shared_names": list(v.settings.shared_namespaces),
+        "granted": list(principal.grants),
+    }
+
+
+_NAMES = select(spaces.c.id, spaces.c.name).where(spaces.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def names(v: View, ids: Iterable[str]) -> dict[str, str]:
@@ -81,5 +112,4 @@ def names(v: View, ids: Iterable[str]) -> dict[str, str]:
     wanted = list(set(ids))
     if not wanted:
         return {}
-    rows = v.connection.execute(select(spaces.c.id, spaces.c.name).where(spaces.c.id.in_(wanted)))
-    return {row.id: row.name for row in rows}
+    return {row.id: row.name for row in v.connection.execute(_NAMES, {"ids": wanted})}

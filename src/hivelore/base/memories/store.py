@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    bindparam,
     case,
     func,
     literal,
@@ -449,23 +450,34 @@ def page(v: View, scope: Scope, position: Position, limit: int) -> list[Item]:
 
 def count(v: View, scope: Scope) -> int:
     """How many items `page` would list in all."""
-    total = select(func.coalesce(func.sum(memories.c.part_count), 0)).where(
-        identity.visible(v, memories.c.space, scope), _unexpired(v)
+    values = identity.within_values(v, scope)
+    return int(v.connection.execute(_counted(scope.everything), {**values, "now_ms": v.now_ms}).scalar_one())
+
+
+@cache
+def _counted(everything: bool) -> Select[Any]:
+    unexpired = or_(memories.c.expires_ms.is_(None), memories.c.expires_ms > bindparam("now_ms"))
+    return select(func.coalesce(func.sum(memories.c.part_count), 0)).where(
+        identity.within(memories.c.space, everything), unexpired
     )
-    return int(v.connection.execute(total).scalar_one())
 
 
 def items(v: View, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str], Item]:
     """Items for hits given as (space, memory, piece), by (space, piece). Those that are gone are left out."""
     if not wanted:
         return {}
-    spaces = {space for space, _, _ in wanted}
-    refs = {ref for _, ref, _ in wanted}
-    pieces = {piece for _, _, piece in wanted}
-    statement = _items().where(
-        memories.c.space.in_(spaces), memories.c.id.in_(refs), or_(parts.c.id.is_(None), parts.c.id.in_(pieces))
+    spaces, refs, pieces = (list(set(column)) for column in zip(*wanted, strict=True))
+    rows = v.connection.execute(_wanted_items(), {"spaces": spaces, "refs": refs, "pieces": pieces}).all()
+    return {(item.space, item.id): item for item in _as_items(v, rows)}
+
+
+@cache
+def _wanted_items() -> Select[Any]:
+    return _items().where(
+        memories.c.space.in_(bindparam("spaces", expanding=True)),
+        memories.c.id.in_(bindparam("refs", expanding=True)),
+        or_(parts.c.id.is_(None), parts.c.id.in_(bindparam("pieces", expanding=True))),
     )
-    return {(item.space, item.id): item for item in _as_items(v, v.connection.execute(statement).all())}
 
 
 def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -> bool:

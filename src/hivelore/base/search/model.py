@@ -72,11 +72,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the text index found for a question at one depth, or why it could not be asked."""
+    """What the text index found for a question at one depth, or why it could not be asked.
+
+    With it comes what can be read while the question's vector is still being made: the number of its model, those
+    vectors of the model, in half precision, that the found chunks have, and how many chunks of the scope wait for one.
+    """
 
     candidates: tuple[Candidate, ...]
     depth: int
     unavailable: str = ""
+    model: int | None = None
+    vectors: Mapping[int, bytes] = field(default_factory=dict)
+    pending: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +127,19 @@ class Findings:
     pending: int
 
 
-class Candidate(NamedTuple):
-    """A chunk that an engine proposes, with that engine's raw score (higher is better)."""
+class Place(NamedTuple):
+    """Where a chunk belongs: its entry, the piece of it, and when that happened."""
 
-    chunk: int
-    score: float
-
-
-class Placed(NamedTuple):
-    """A candidate's place: which entry and piece it belongs to, and its exact cosine where it has a vector."""
-
-    chunk: int
     kind: str
     ref: str
     piece: str
     space: str
     event_ms: int
-    cosine: float | None
+
+
+class Candidate(NamedTuple):
+    """A chunk that the text index proposes, with its raw score (higher is better) and its place."""
+
+    chunk: int
+    score: float
+    place: Place

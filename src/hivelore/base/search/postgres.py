@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -19,15 +20,15 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
-    FromClause,
+    LargeBinary,
     Text,
     and_,
+    bindparam,
     case,
     cast,
     func,
     literal,
     literal_column,
-    null,
     or_,
     select,
     text,
@@ -35,9 +36,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import UserDefinedType
 
-from hivelore.base.search.model import Candidate, Placed
-from hivelore.base.search.tables import chunks, token_rows, vectors
-from hivelore.sql.types import full_vector_literal
+from hivelore.base.search.model import Candidate, Place
+from hivelore.base.search.tables import PLACE, chunks, token_rows, vectors
 
 RESCORED = 300  # candidates that get a BM25 score
 COUNTED = 20_000  # document frequencies are counted up to here; beyond it a term is simply "common"
@@ -82,9 +82,14 @@ def drop_tokens(connection: Connection, space: str, ids: Sequence[int]) -> None:
     )
 
 
-def among(column: ColumnElement[Any], ids: Sequence[int]) -> ColumnElement[bool]:
-    """Whether a column holds one of these ids. The ids travel as one array, so the statement is compiled once."""
-    return column == func.any(literal(list(ids), ARRAY(BigInteger)))
+def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Whether a column holds one of the ids that are given as parameter `name`, in the form of `listed`."""
+    return column == func.any(bindparam(name, type_=ARRAY(BigInteger)))
+
+
+def listed(ids: Sequence[int]) -> Any:
+    """Ids as one value, so that a statement is the same for any number of them."""
+    return list(ids)
 
 
 def has_tag(tags: ColumnElement[Any], tag: str) -> ColumnElement[bool]:
@@ -124,7 +129,7 @@ def match_text(
     for term, weight in idf.items():
         rarity = rarity + case((_holds(_tsquery(term)), weight), else_=0.0)
     statement = (
-        select(chunks.c.id, cast(token_rows.c.tokens, Text).label("tokens"))
+        select(chunks.c.id, cast(token_rows.c.tokens, Text).label("tokens"), *PLACE)
         .select_from(
             token_rows.join(chunks, and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk))
         )
@@ -132,7 +137,10 @@ def match_text(
         .order_by(rarity.desc(), chunks.c.id)
         .limit(max(RESCORED, limit))
     )
-    scored = [Candidate(row.id, _bm25(row.tokens, idf, average)) for row in connection.execute(statement)]
+    scored = [
+        Candidate(id, _bm25(tokens, idf, average), Place(*place))
+        for id, tokens, *place in connection.execute(statement)
+    ]
     return sorted(scored, key=lambda c: (-c.score, c.chunk))[:limit]
 
 
@@ -210,24 +218,28 @@ def _distance(query: str, dims: int) -> ColumnElement[float]:
     return cast(vectors.c.vec, sized).op("<=>", return_type=Float)(cast(literal(query, Text), sized))
 
 
-def place(
-    connection: Connection, model: int | None, query: bytes | None, ids: Sequence[int], now_ms: int
-) -> list[Placed]:
-    """Where these chunks belong and how near they are to the query; those that are gone or expired are left out."""
-    of_model = and_(vectors.c.chunk == chunks.c.id, vectors.c.space == chunks.c.space, vectors.c.model == model)
-    columns = (chunks.c.id, chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)
-    distance: ColumnElement[Any] = null()
-    found: FromClause = chunks  # without a model the vectors are not even looked at
-    if query is not None and model is not None:
-        distance = _distance(full_vector_literal(query), len(query) // 4)
-        found = chunks.outerjoin(vectors, of_model)
-    statement = select(*columns, distance.label("distance")).select_from(found)
+# The binary form of a halfvec: two numbers of two bytes (dimensions, unused), then big-endian halves.
+_HALVES: ColumnElement[bytes] = func.halfvec_send(vectors.c.vec, type_=LargeBinary)
+
+
+def _halves(sent: bytes) -> bytes:
+    return np.frombuffer(sent, ">f2", offset=4).astype("<f2").tobytes()
+
+
+def vectors_of(connection: Connection, model: int, ids: Sequence[int]) -> dict[int, bytes]:
+    """Vectors of these chunks in half precision, by id; chunks without one of the model are left out."""
+    statement = select(vectors.c.chunk, _HALVES).where(among(vectors.c.chunk, "ids"), vectors.c.model == model)
+    return {id: _halves(sent) for id, sent in connection.execute(statement, {"ids": listed(ids)})}
+
+
+def neighbours(connection: Connection, model: int, ids: Sequence[int], now_ms: int) -> list[tuple[int, bytes, Place]]:
+    """Vectors and places of chunks that the vectors led to; those that are gone or expired are left out."""
+    joined = chunks.join(vectors, and_(vectors.c.space == chunks.c.space, vectors.c.chunk == chunks.c.id))
     alive = or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > now_ms)
-    rows = connection.execute(statement.where(among(chunks.c.id, ids), alive))
-    return [
-        Placed(r.id, r.kind, r.ref, r.piece, r.space, r.event_ms, None if r.distance is None else 1.0 - r.distance)
-        for r in rows
-    ]
+    statement = select(chunks.c.id, _HALVES, *PLACE).select_from(joined)
+    statement = statement.where(among(chunks.c.id, "ids"), vectors.c.model == model, alive)
+    rows = connection.execute(statement, {"ids": listed(ids)})
+    return [(id, _halves(sent), Place(*place)) for id, sent, *place in rows]
 
 
 def index_model(connection: Connection, model: int, dims: int) -> None:

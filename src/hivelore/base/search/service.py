@@ -8,17 +8,30 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hivelore.base.identity import store as identity
 from hivelore.base.search import ranking, store
-from hivelore.base.search.model import TEXT, VECTORS, Candidate, Filters, Findings, Hit, Question, Request, Words
+from hivelore.base.search.model import (
+    TEXT,
+    VECTORS,
+    Candidate,
+    Filters,
+    Findings,
+    Hit,
+    Place,
+    Question,
+    Request,
+    Words,
+)
+from hivelore.base.search.signatures import cosines as cosines_of
 from hivelore.base.search.tokens import query_terms
 from hivelore.core.actor import Scope
 from hivelore.core.errors import HiveloreError
@@ -41,15 +54,20 @@ class Asking:
     hub: Hub
     text: str
     terms: tuple[str, ...]
-    vector: Future[list[bytes]] | None
+    vector: Future[bytes] | None
     unavailable: str = ""
+
+    @property
+    def model(self) -> str:
+        """The name of the model that makes the vector."""
+        return self.hub.embedder.model
 
     def question(self) -> Question:
         """Wait for the vector. Never raises for the embedder: what it could not do stands in `unavailable`."""
         embedder, vector, unavailable = self.hub.embedder, None, self.unavailable
         if self.vector is not None:
             try:
-                vector = self.vector.result(QUERY_TIMEOUT_S)[0]
+                vector = self.vector.result(QUERY_TIMEOUT_S)
             except HiveloreError as exc:
                 unavailable = f"unavailable: {exc.message}"
             except TimeoutError:
@@ -64,7 +82,11 @@ def begin(hub: Hub, query: str) -> Asking:
     state = hub.embedder.state()
     if state.status != "ready":
         return Asking(hub, query, terms, None, f"{state.status}: {state.reason or 'vectors are not used'}")
-    return Asking(hub, query, terms, hub.helpers.submit(hub.embedder.embed, [query[:QUERY_EMBED_CHARS]], "query"))
+    try:
+        embed = hub.embedder.prepare(query[:QUERY_EMBED_CHARS])
+    except HiveloreError as exc:
+        return Asking(hub, query, terms, None, f"unavailable: {exc.message}")
+    return Asking(hub, query, terms, hub.helpers.submit(embed))
 
 
 def ask(hub: Hub, query: str) -> Question:
@@ -72,19 +94,29 @@ def ask(hub: Hub, query: str) -> Question:
     return begin(hub, query).question()
 
 
-def look_up(v: View, terms: Sequence[str], scope: Scope, filters: Filters, depth: int = POOL) -> Words:
-    """Ask the text index for the best `depth` chunks."""
-    if not terms:
-        return Words((), depth)
-    try:
-        with _shielded(v):
-            found = store.engine(v).match_text(v.connection, terms, store.conditions(v, scope, filters), depth)
-            return Words(tuple(found), depth)
-    except HiveloreError:
-        raise
-    except Exception:
-        log.exception("the text index could not be searched")
-        return Words((), depth, "unavailable: the text index does not answer; run `hivelore doctor`")
+def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters, depth: int = POOL) -> Words:
+    """Ask the text index for the best `depth` chunks, and read ahead what their ranking will need."""
+    found: Sequence[Candidate] = ()
+    unavailable = ""
+    engine = store.engine(v)
+    if question.terms:
+        try:
+            with _shielded(v):
+                found = engine.match_text(v.connection, question.terms, store.conditions(v, scope, filters), depth)
+        except HiveloreError:
+            raise
+        except Exception:
+            log.exception("the text index could not be searched")
+            unavailable = "unavailable: the text index does not answer; run `hivelore doctor`"
+    model = store.model_id(v.connection, question.model)
+    vectors: Mapping[int, bytes] = {}
+    if found and model is not None and question.vector is not None:
+        try:
+            with _shielded(v):
+                vectors = engine.vectors_of(v.connection, model, [each.chunk for each in found])
+        except Exception:  # the search of the vectors will meet it too, and say so
+            log.exception("the vectors of the found chunks could not be read")
+    return Words(tuple(found), depth, unavailable, model, vectors, store.pending_count(v, scope))
 
 
 def settle(call: Call, scope: Scope) -> None:
@@ -118,34 +150,32 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
     question = request.question
     unavailable = dict(question.unavailable)
     wanted = request.offset + request.limit
-    ranked: list[Hit] = []
+    ranked: list[_Ranked] = []
     depth = POOL
     while True:
         if words is None or words.depth != depth:
-            words = look_up(v, question.terms, request.scope, request.filters, depth)
+            words = look_up(v, question, request.scope, request.filters, depth)
         engines, found, exhausted = _round(hub, v, request, words, unavailable)
-        known = {(hit.space, hit.piece) for hit in ranked}
-        lowest = ranked[-1].score if ranked else 1.0
-        new = (hit for hit in found if (hit.space, hit.piece) not in known)
-        ranked += [hit if hit.score <= lowest else hit._replace(score=lowest) for hit in new]
+        if ranked:
+            known, lowest = {each.unit for each in ranked}, ranked[-1].score
+            found = [each._replace(score=min(each.score, lowest)) for each in found if each.unit not in known]
+        ranked += found
         if exhausted or len(ranked) > wanted:
             break
         depth *= POOL_GROWTH
     page = ranked[request.offset : wanted]
-    texts = store.texts(v, [hit.chunk for hit in page])
-    hits = [hit._replace(text=texts[hit.chunk][0], start=texts[hit.chunk][1]) for hit in page]
     return Findings(
-        hits=tuple(hits),
+        hits=_hits(v, page),
         more=len(ranked) > wanted and bool(page),
         engines=tuple(engines),
         unavailable=unavailable,
-        pending=store.pending_count(v, request.scope),
+        pending=words.pending,
     )
 
 
 def _round(
     hub: Hub, v: View, request: Request, words: Words, unavailable: dict[str, str]
-) -> tuple[list[str], list[Hit], bool]:
+) -> tuple[list[str], list[_Ranked], bool]:
     """Put the vectors' best chunks beside those of the text index: who answered, the hits, and whether there is nothing
     deeper."""
     question, depth = request.question, words.depth
@@ -156,9 +186,11 @@ def _round(
         engines.append(TEXT)
 
     vector_found: list[int] = []
-    model = store.model_id(v.connection, question.model)
+    model = words.model
     if question.vector is not None:
         try:
+            if model is None:  # the first vector may have come since
+                model = store.model_id(v.connection, question.model)
             if model is not None:
                 with _shielded(v):
                     vector_found = _nearest(hub, v, request, model, depth)
@@ -170,10 +202,10 @@ def _round(
             unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
             model = None  # they are not asked again: words answer alone
 
-    ranked, gone = _rank(v, question, model, words.candidates, vector_found)
+    ranked, gone = _rank(v, question, model, words, vector_found)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         vector_found = _nearest(hub, v, request, model, depth)
-        ranked, _ = _rank(v, question, model, words.candidates, vector_found)
+        ranked, _ = _rank(v, question, model, words, vector_found)
     return engines, ranked, len(words.candidates) < depth and len(vector_found) < depth
 
 
@@ -193,11 +225,8 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     except Exception:
         log.exception("the text index could not be searched")
         return {}
-    rows = store.engine(v).place(v.connection, None, None, [c.chunk for c in found], v.now_ms)
-    names = identity.names(v, [row.space for row in rows])
-    counted: dict[str, int] = {}
-    for row in rows:
-        counted[names[row.space]] = counted.get(names[row.space], 0) + 1
+    names = identity.names(v, [each.place.space for each in found])
+    counted = Counter(names[each.place.space] for each in found)
     return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
 
 
@@ -228,39 +257,67 @@ def _space_ids(v: View, scope: Scope) -> set[str]:
     return {space.id for space in scope.spaces if identity.may_read(v, space)}
 
 
+class _Ranked(NamedTuple):
+    """A hit in the making: a chunk with its place, score and what each engine said of it."""
+
+    chunk: int
+    place: Place
+    score: float
+    cosine: float | None
+    text_rank: int | None
+    vector_rank: int | None
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """What a hit stands for; its best chunk counts."""
+        return self.place.space, self.place.piece
+
+
 def _rank(
-    v: View, question: Question, model: int | None, text_found: Sequence[Candidate], vector_found: list[int]
-) -> tuple[list[Hit], int]:
+    v: View, question: Question, model: int | None, words: Words, vector_found: list[int]
+) -> tuple[list[_Ranked], int]:
     """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
-    chunks that the vectors led to are gone. Texts are filled in later."""
-    text_scores = {c.chunk: c.score for c in text_found}
-    ids = list(dict.fromkeys((*text_scores, *vector_found)))
-    placed = {row.chunk: row for row in store.engine(v).place(v.connection, model, question.vector, ids, v.now_ms)}
-    cosines = {chunk: row.cosine for chunk, row in placed.items() if row.cosine is not None}
-    fused = ranking.fuse(
-        {chunk: score for chunk, score in text_scores.items() if chunk in placed},
-        cosines,
-        terms=len(question.terms),
-        cosine_range=question.cosine_range,
-    )
-    text_ranks = {c.chunk: rank for rank, c in enumerate(text_found, 1)}
+    chunks that the vectors led to are gone."""
+    places = {each.chunk: each.place for each in words.candidates}
+    vectors: dict[int, bytes] = {}
+    if question.vector is not None and model is not None:  # otherwise the vectors are not even looked at
+        vectors |= words.vectors
+        unknown = [chunk for chunk in dict.fromkeys((*places, *vector_found)) if chunk not in vectors]
+        for chunk, vector, place in store.engine(v).neighbours(v.connection, model, unknown, v.now_ms):
+            vectors[chunk], places[chunk] = vector, place
+    cosines = dict(zip(vectors, cosines_of(question.vector, list(vectors.values())), strict=True))
+    text_scores = {each.chunk: each.score for each in words.candidates}
+    fused = ranking.fuse(text_scores, cosines, terms=len(question.terms), cosine_range=question.cosine_range)
+    text_ranks = {chunk: rank for rank, chunk in enumerate(text_scores, 1)}
     near = sorted((chunk for chunk in vector_found if chunk in cosines), key=lambda chunk: -cosines[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
-    best: dict[tuple[str, str], Hit] = {}
-    for chunk in sorted(fused, key=lambda id: (-fused[id], -placed[id].event_ms, id)):
-        row = placed[chunk]
-        if (row.space, row.piece) not in best:
-            best[row.space, row.piece] = Hit(
-                chunk=chunk,
-                kind=row.kind,
-                ref=row.ref,
-                piece=row.piece,
-                space=row.space,
-                text="",
-                start=0,
-                score=ranking.shown(fused[chunk]),
-                cosine=row.cosine,
-                text_rank=text_ranks.get(chunk),
-                vector_rank=vector_ranks.get(chunk),
-            )
+    best: dict[tuple[str, str], _Ranked] = {}
+    for _, _, chunk in sorted((-score, -places[chunk].event_ms, chunk) for chunk, score in fused.items()):
+        place = places[chunk]
+        if (place.space, place.piece) not in best:
+            score = ranking.shown(fused[chunk])
+            ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
+            best[place.space, place.piece] = _Ranked(chunk, place, score, cosines.get(chunk), *ranks)
     return list(best.values()), len(vector_found) - len(near)
+
+
+def _hits(v: View, page: Sequence[_Ranked]) -> tuple[Hit, ...]:
+    """Hits with their texts. A chunk that went since the words were looked up is left out."""
+    texts = store.texts(v, [each.chunk for each in page])
+    return tuple(
+        Hit(
+            chunk=each.chunk,
+            kind=each.place.kind,
+            ref=each.place.ref,
+            piece=each.place.piece,
+            space=each.place.space,
+            text=texts[each.chunk][0],
+            start=texts[each.chunk][1],
+            score=each.score,
+            cosine=each.cosine,
+            text_rank=each.text_rank,
+            vector_rank=each.vector_rank,
+        )
+        for each in page
+        if each.chunk in texts
+    )

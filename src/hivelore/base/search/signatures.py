@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from hivelore.base.search.tables import vectors
 
@@ -29,6 +29,8 @@ SPARE = 20
 LOAD_ROWS = 20_000
 MEAN_SAMPLE = 4_096
 RECENTRE_GROWTH = 4  # rebuild when the table has grown by this factor since the mean was taken
+
+_NEWEST = select(func.max(vectors.c.id)).where(vectors.c.model == bindparam("model"))
 
 Floats = NDArray[np.float32]
 
@@ -144,7 +146,7 @@ class SignatureIndex:
     def _fresh(self, connection: Connection, model: int) -> _Table | None:
         """Bring the signatures of a model up to date with the rows that this connection sees."""
         table = self._tables.get(model)
-        newest = connection.execute(select(func.max(vectors.c.id)).where(vectors.c.model == model)).scalar_one() or 0
+        newest = connection.execute(_NEWEST, {"model": model}).scalar_one() or 0
         if table is None or (table.size > RECENTRE_GROWTH * table.mean_of and table.mean_of < MEAN_SAMPLE):
             if newest == 0:
                 return None
@@ -180,9 +182,9 @@ class SignatureIndex:
         return _Table(words=-(-sample.shape[1] // 64), mean=sample.mean(axis=0), mean_of=len(rows))
 
 
-def cosines(query: bytes, rows: list[bytes]) -> list[float]:
+def cosines(query: bytes | None, rows: list[bytes]) -> list[float]:
     """Exact cosine of a float32 query with half-precision rows; both are unit vectors."""
-    if not rows:
+    if query is None or not rows:
         return []
     scores: list[float] = (half_to_full(rows) @ np.frombuffer(query, dtype="<f4")).tolist()
     return scores

@@ -20,9 +20,8 @@ from sqlalchemy import (
     text,
 )
 
-from hivelore.base.search.model import Candidate, Placed
-from hivelore.base.search.signatures import cosines
-from hivelore.base.search.tables import chunks
+from hivelore.base.search.model import Candidate, Place
+from hivelore.base.search.tables import PLACE, chunks
 
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
 # space-joined tokens arrive as they are.
@@ -49,10 +48,15 @@ def drop_tokens(connection: Connection, space: str, ids: Sequence[int]) -> None:
     )
 
 
-def among(column: ColumnElement[Any], ids: Sequence[int]) -> ColumnElement[bool]:
-    """Whether a column holds one of these ids. The ids travel as one JSON value, so the statement is compiled once."""
-    each = func.json_each(literal(json.dumps(ids))).table_valued("value")
+def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Whether a column holds one of the ids that are given as parameter `name`, in the form of `listed`."""
+    each = func.json_each(bindparam(name)).table_valued("value")
     return column.in_(select(each.c.value))
+
+
+def listed(ids: Sequence[int]) -> Any:
+    """Ids as one value, so that a statement is the same for any number of them."""
+    return json.dumps(ids)
 
 
 def merge_step(connection: Connection, first: bool) -> bool:
@@ -81,13 +85,13 @@ def match_text(
     words = " OR ".join(_quoted(term) for term in _telling(connection, terms))
     score: ColumnElement[float] = literal_column("bm25(search_text)", Float)
     statement = (
-        select(chunks.c.id, score.label("score"))
+        select(chunks.c.id, score.label("score"), *PLACE)
         .select_from(_search_text.join(chunks, chunks.c.id == _search_text.c.rowid))
         .where(text("search_text MATCH :words").bindparams(words=words), *where)
         .order_by(score)
         .limit(limit)
     )
-    return [Candidate(row.id, -row.score) for row in connection.execute(statement)]
+    return [Candidate(row[0], -row[1], Place._make(row[2:])) for row in connection.execute(statement).all()]
 
 
 def _telling(connection: Connection, terms: Sequence[str]) -> list[str]:
@@ -114,29 +118,21 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
-# Written out, because it is run by every search: as an expression it costs more to build than to execute.
-_PLACES = """
-    SELECT c.id, c.kind, c.ref, c.piece, c.space, c.event_ms, {vec}
-    FROM search_chunk c {join}
-    WHERE c.id IN (SELECT value FROM json_each(:ids)) AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)
-"""
-_JOIN = "LEFT JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space"
-_PLACES_WITH_VECTORS = text(_PLACES.format(vec="v.vec", join=_JOIN))
-_PLACES_ALONE = text(_PLACES.format(vec="NULL", join=""))
+_AMONG_IDS = "IN (SELECT value FROM json_each(:ids))"
+_VECTORS = text(f"SELECT chunk, vec FROM search_vector WHERE chunk {_AMONG_IDS} AND model = :model")
+_NEIGHBOURS = text(
+    "SELECT c.id, v.vec, c.kind, c.ref, c.piece, c.space, c.event_ms FROM search_chunk c "
+    "JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space "
+    f"WHERE c.id {_AMONG_IDS} AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)"
+)
 
 
-def place(
-    connection: Connection, model: int | None, query: bytes | None, ids: Sequence[int], now_ms: int
-) -> list[Placed]:
-    """Where these chunks belong and how near they are to the query; those that are gone or expired are left out."""
-    if query is None or model is None:  # then the vectors are not even looked at
-        alone = connection.execute(_PLACES_ALONE, {"ids": json.dumps(ids), "now_ms": now_ms})
-        return [Placed(*row) for row in alone]
-    given = {"ids": json.dumps(ids), "now_ms": now_ms, "model": model}
-    rows = connection.execute(_PLACES_WITH_VECTORS, given).all()
-    with_vector = [(row[0], row[6]) for row in rows if row[6] is not None]
-    scores = cosines(query, [vec for _, vec in with_vector])
-    near = {id: score for (id, _), score in zip(with_vector, scores, strict=True)}
-    return [
-        Placed(id, kind, ref, piece, space, event_ms, near.get(id)) for id, kind, ref, piece, space, event_ms, _ in rows
-    ]
+def vectors_of(connection: Connection, model: int, ids: Sequence[int]) -> dict[int, bytes]:
+    """Vectors of these chunks in half precision, by id; chunks without one of the model are left out."""
+    return dict(connection.execute(_VECTORS, {"ids": listed(ids), "model": model}).all())
+
+
+def neighbours(connection: Connection, model: int, ids: Sequence[int], now_ms: int) -> list[tuple[int, bytes, Place]]:
+    """Vectors and places of chunks that the vectors led to; those that are gone or expired are left out."""
+    rows = connection.execute(_NEIGHBOURS, {"ids": listed(ids), "model": model, "now_ms": now_ms}).all()
+    return [(row[0], row[1], Place._make(row[2:])) for row in rows]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal, or_, select, text
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, or_, select, text
 
 from hivelore.base.identity import store as identity
 from hivelore.base.search import postgres, sqlite
@@ -173,8 +174,13 @@ def matching_ids(v: View, where: Sequence[ColumnElement[bool]]) -> Sequence[int]
 
 def pending_count(v: View, scope: Scope) -> int:
     """How many chunks in the scope wait for a vector."""
-    count = select(func.count()).select_from(pending).where(identity.visible(v, pending.c.space, scope))
-    return int(v.connection.execute(count).scalar_one())
+    values = identity.within_values(v, scope)
+    return int(v.connection.execute(_pending_counted(scope.everything), values).scalar_one())
+
+
+@cache
+def _pending_counted(everything: bool) -> Select[Any]:
+    return select(func.count()).select_from(pending).where(identity.within(pending.c.space, everything))
 
 
 def pending_total(connection: Any) -> int:
@@ -216,9 +222,12 @@ def let_go(connection: Any, ids: Sequence[int]) -> None:
         connection.execute(pending.delete().where(pending.c.chunk.in_(ids)))
 
 
+_MODEL = select(models.c.id).where(models.c.name == bindparam("name"))
+
+
 def model_id(connection: Any, name: str) -> int | None:
     """The number of a model that has vectors here; None for one that never had."""
-    found = connection.execute(select(models.c.id).where(models.c.name == name)).scalar_one_or_none()
+    found = connection.execute(_MODEL, {"name": name}).scalar_one_or_none()
     return None if found is None else int(found)
 
 
@@ -265,10 +274,13 @@ def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | 
 
 def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Text and start of these chunks, by id."""
-    rows = v.connection.execute(
-        select(chunks.c.id, chunks.c.text, chunks.c.start).where(engine(v).among(chunks.c.id, ids))
-    )
+    rows = v.connection.execute(_texts(engine(v)), {"ids": engine(v).listed(ids)})
     return {row.id: (row.text, row.start) for row in rows}
+
+
+@cache
+def _texts(engine: Any) -> Select[Any]:
+    return select(chunks.c.id, chunks.c.text, chunks.c.start).where(engine.among(chunks.c.id, "ids"))
 
 
 def statistics(connection: Any) -> dict[str, int]:

@@ -375,7 +375,7 @@ def recall(
     search.settle(call, scope)
     with call.read() as v:
         total = store.count(v, scope)
-        words = search.look_up(v, asking.terms, scope, filters)
+        words = search.look_up(v, asking, scope, filters)
     question = asking.question()
     request = Request(question, scope, filters, clamp(limit, settings.max_limit), offset)
     with call.read() as v:
