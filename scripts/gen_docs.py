@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
 from gen_docs_tools import PAGE as TOOLS_PAGE  # noqa: E402
-from hivelore.cli.main import COMMANDS, EXIT_CODES, Command, Option, spelled, usage_of  # noqa: E402
+from hivelore.cli.commands import COMMANDS, Command, Option  # noqa: E402
+from hivelore.cli.main import EXIT_CODES, spelled, usage_of  # noqa: E402
 from hivelore.core.settings import setting_names  # noqa: E402
 from hivelore.core.settings_load import (  # noqa: E402
     OTHER_VARIABLES,

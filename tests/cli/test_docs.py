@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hivelore.cli.commands import COMMANDS
 from hivelore.cli.config_files import parse_dotenv
-from hivelore.cli.main import COMMANDS, EXIT_CODES
+from hivelore.cli.main import EXIT_CODES
 from hivelore.core.settings import setting_names
 from hivelore.core.settings_load import load, metadata_of, variable_of
 

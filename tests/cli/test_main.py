@@ -12,7 +12,8 @@ import pytest
 
 import hivelore
 from hivelore.cli import main as command_line
-from hivelore.cli.main import COMMANDS, EXIT_CODES, command_named, exit_code, help_of, parse, parser_of
+from hivelore.cli.commands import COMMANDS
+from hivelore.cli.main import EXIT_CODES, command_named, exit_code, help_of, parse, parser_of
 from hivelore.core.errors import KINDS, HiveloreError, Invalid, NotFound
 from hivelore.core.settings import setting_names
 from hivelore.core.settings_load import flag_of

@@ -17,7 +17,8 @@ ROOT = SNAPSHOT.parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "src"))
 
-from hivelore.cli.main import COMMANDS, EXIT_CODES  # noqa: E402
+from hivelore.cli.commands import COMMANDS  # noqa: E402
+from hivelore.cli.main import EXIT_CODES  # noqa: E402
 from hivelore.core.settings import setting_names  # noqa: E402
 from hivelore.core.settings_load import metadata_of, variable_of  # noqa: E402
 from hivelore.doors.memory import DIALECT  # noqa: E402
