@@ -53,7 +53,8 @@ def stand_in(monkeypatch):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
 def test_help_of_every_command_teaches_by_example(run, command):
-    for argv in ([command.name, "--help"], [command.name, "-h"], ["help", command.name]):
+    words = command.name.split()
+    for argv in ([*words, "--help"], [*words, "-h"], ["help", *words]):
         ran = run(*argv)
         assert (ran.code, ran.err) == (0, "")
         examples = ran.out.split("Examples\n")[1]
@@ -68,8 +69,9 @@ def test_every_example_of_a_command_parses(command):
     for line, _ in command.examples:
         words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', line.split(" | jq")[0])]
         after = words[words.index("hivelore", words.index("--") if "--" in words else 0) :]
-        assert after[1] == command.name
-        assert parse(command, after[2:]) is not None
+        name = command.name.split()
+        assert after[1 : 1 + len(name)] == name
+        assert parse(command, after[1 + len(name) :]) is not None
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"], ["help"]])

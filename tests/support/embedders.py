@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from hivelore.adapters.embed_hash import HashEmbedder
 from hivelore.core.errors import Unavailable
-from hivelore.core.ports import EmbedderState, EmbedRole
+from hivelore.core.ports import Embedder, EmbedderState, EmbedRole
 
 
 class StatefulEmbedder(HashEmbedder):
@@ -45,3 +46,16 @@ class StatefulEmbedder(HashEmbedder):
 
     def _canonical(self, text: str) -> str:
         return " ".join(self.synonyms.get(word, word) for word in text.split())
+
+
+class SharedEmbedder:
+    """An embedder of the whole run, lent to one hub: the hub's closing does not end it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def close(self) -> None:
+        """The fixture that made it closes it."""

@@ -90,6 +90,7 @@ _EMBEDDER = Option("--embedder", "NAME", "e5, light, fastembed, http, hash or of
 _STORE = ("Store", (_DATA, _DATABASE))
 
 _CLIENT, _OPERATE, _ABOUT = "Use the memory of a running server", "Run hivelore", "Look into it"
+_MEASURE = "Measure it"
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -281,6 +282,39 @@ COMMANDS: tuple[Command, ...] = (
             ("hivelore config data_dir", "One value, for a script."),
         ),
         run="hivelore.cli.config_cmd:run",
+    ),
+    Command(
+        name="bench recall",
+        group=_MEASURE,
+        summary="measure what recall finds",
+        details="PATH is a set or a folder of sets, see docs/benchmarks.md. Your own store is never used.",
+        options=(
+            Option("PATH", "", "Evaluation sets, or folders of them.", nargs="+"),
+            Option("--format", "NAME", "Format of PATH, where it cannot be told from the files."),
+            Option("--only", "A,B", "Only the sets whose names begin so."),
+            Option("--engine", "NAME", "text, vector or hybrid (default).", default="hybrid"),
+            Option("--half", "NAME", "dev or held-out: half of the questions, always the same."),
+            Option("--limit-questions", "N", "A sample of each set, always the same.", type=_count),
+            Option("--json", "FILE", "Write figures, settings and versions here."),
+            _EMBEDDER,
+        ),
+        groups=(_STORE,),
+        examples=(
+            ("hivelore bench recall sets/locomo.json", "Figures of one set, on a store that is thrown away."),
+            ("hivelore bench recall sets --data ./kept --json a.json", "All sets; keep store and figures."),
+            ("hivelore bench recall sets --data ./kept --engine text", "What words alone are worth."),
+        ),
+        run="hivelore.cli.bench_cmd:recall",
+        check="values",
+    ),
+    Command(
+        name="bench compare",
+        group=_MEASURE,
+        summary="compare two results of bench recall",
+        details="Only questions that are in both files count.",
+        options=(Option("A", "", "Result before."), Option("B", "", "Result after.")),
+        examples=(("hivelore bench compare a.json b.json", "What did a change make better or worse?"),),
+        run="hivelore.cli.bench_cmd:compare",
     ),
     Command(
         name="version",

@@ -89,10 +89,23 @@ def command_named(name: str) -> Command:
     for command in COMMANDS:
         if command.name == name:
             return command
+    group = [command.name for command in COMMANDS if command.name.startswith(f"{name.partition(' ')[0]} ")]
+    if group:
+        raise Invalid(f"There is no command {name}; there is {' and '.join(group)}. See: hivelore {group[0]} --help")
     from hivelore.core.settings_load import did_you_mean
 
     hint = did_you_mean(name, [command.name for command in COMMANDS])
     raise Invalid(f"There is no command {name}.{hint} See: hivelore --help")
+
+
+def _named_at_start(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
+    """The command that the first word, or the first two (`bench recall`), name; and the words behind it."""
+    two = " ".join(words[:2])
+    for command in COMMANDS:
+        if command.name == two and len(words) > 1:
+            return command, words[2:]
+    in_group = any(command.name.startswith(f"{words[0]} ") for command in COMMANDS)
+    return command_named(two if in_group and not two.endswith(("-h", "--help")) else words[0]), words[1:]
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -104,13 +117,13 @@ def _dispatch(argv: list[str]) -> int:
         output.say(f"hivelore {hivelore.__version__}")
         return 0
     if argv[0] == "help":
-        output.say(help_of(command_named(argv[1])))
+        output.say(help_of(_named_at_start(argv[1:])[0]))
         return 0
-    command = command_named(argv[0])
+    command, rest = _named_at_start(argv)
     if "-h" in words or "--help" in words:
         output.say(help_of(command))
         return 0
-    return _run(command, parse(command, argv[1:]))
+    return _run(command, parse(command, rest))
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:

@@ -395,3 +395,14 @@ def test_many_threads_search_and_write_at_once(store, make_hub):
     for thread in threads:
         thread.join(120)
     assert failures == []
+
+
+@pytest.mark.parametrize("engine", [TEXT, VECTORS])
+def test_one_engine_alone_can_be_asked_and_the_answer_says_so(hub, engine):
+    remember(hub, "The lighthouse is painted red.")
+    run_jobs(hub)
+    call = call_as(hub, "alice")
+    found = memory.recall(call, "lighthouse painted", namespaces=("notes",), limit=5, engines=(engine,)).findings
+    assert (found.engines, found.unavailable) == ((engine,), {})
+    (hit,) = found.hits
+    assert (hit.text_rank, hit.vector_rank) == ((1, None) if engine == TEXT else (None, 1))

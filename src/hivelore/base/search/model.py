@@ -5,13 +5,14 @@ Those that are made by the hundred in one search are named tuples, which cost a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hivelore.core.actor import Scope
 
 TEXT, VECTORS = "text", "vectors"
+ENGINES = (TEXT, VECTORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class Request:
     filters: Filters = Filters()
     limit: int = 8
     offset: int = 0
+    engines: Sequence[str] = ENGINES  # those that `begin` asked
 
 
 class Hit(NamedTuple):

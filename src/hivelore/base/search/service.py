@@ -20,6 +20,7 @@ import numpy as np
 from hivelore.base.identity import store as identity
 from hivelore.base.search import ranking, store
 from hivelore.base.search.model import (
+    ENGINES,
     TEXT,
     VECTORS,
     Candidate,
@@ -76,9 +77,12 @@ class Asking:
         return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons)
 
 
-def begin(hub: Hub, query: str) -> Asking:
-    """Begin to make a question ready, outside any transaction; the words can be looked up while the model works."""
-    terms = tuple(query_terms(query))
+def begin(hub: Hub, query: str, engines: Sequence[str] = ENGINES) -> Asking:
+    """Begin to make a question ready, outside any transaction; the words can be looked up while the model works.
+    An engine that is not named is not asked: the benchmark shows so what each is worth."""
+    terms = tuple(query_terms(query)) if TEXT in engines else ()
+    if VECTORS not in engines:
+        return Asking(hub, query, terms, None)
     state = hub.embedder.state()
     if state.status != "ready":
         return Asking(hub, query, terms, None, f"{state.status}: {state.reason or 'vectors are not used'}")
@@ -182,7 +186,7 @@ def _round(
     engines: list[str] = []
     if words.unavailable:
         unavailable[TEXT] = words.unavailable
-    else:
+    elif TEXT in request.engines:
         engines.append(TEXT)
 
     vector_found: list[int] = []

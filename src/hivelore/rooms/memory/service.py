@@ -10,7 +10,7 @@ from hivelore.base.memories import service as memories
 from hivelore.base.memories import store
 from hivelore.base.memories.model import LAYERS, Draft, Item, Memory, NoSuchMemory, Part, PartOfWhole
 from hivelore.base.search import service as search
-from hivelore.base.search.model import Filters, Findings, Hit, Request
+from hivelore.base.search.model import ENGINES, Filters, Findings, Hit, Request
 from hivelore.core.actor import Role, Scope, space_of
 from hivelore.core.clock import parse_iso_ms
 from hivelore.core.errors import Invalid, TooLarge
@@ -357,9 +357,17 @@ def _check_kind(kind: str) -> str:
 
 
 def recall(
-    call: Call, query: str, *, namespaces: Sequence[str] = (), filters: Filters = Filters(), limit: int, offset: int = 0
+    call: Call,
+    query: str,
+    *,
+    namespaces: Sequence[str] = (),
+    filters: Filters = Filters(),
+    limit: int,
+    offset: int = 0,
+    engines: Sequence[str] = ENGINES,
 ) -> Recalled:
-    """Search by meaning and by word. No namespace means the default one; `*` means everything readable."""
+    """Search by meaning and by word. No namespace means the default one; `*` means everything readable. No client
+    chooses `engines`: the benchmark does."""
     settings = call.hub.settings
     text = check_query(settings, query)
     if len(namespaces) > settings.max_tags:
@@ -371,13 +379,13 @@ def recall(
     names = tuple(clean_namespace(n, settings.default_namespace, settings.max_name_chars) for n in named)
     names = names or (settings.default_namespace,)
     scope = resolve_scope(call.caller.principal, settings, names)
-    asking = search.begin(call.hub, text)
+    asking = search.begin(call.hub, text, engines)
     search.settle(call, scope)
     with call.read() as v:
         total = store.count(v, scope)
         words = search.look_up(v, asking, scope, filters)
     question = asking.question()
-    request = Request(question, scope, filters, clamp(limit, settings.max_limit), offset)
+    request = Request(question, scope, filters, clamp(limit, settings.max_limit), offset, engines)
     with call.read() as v:
         findings = search.find(call.hub, v, request, words)
         items = store.items(v, [(hit.space, hit.ref, hit.piece) for hit in findings.hits])
