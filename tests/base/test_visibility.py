@@ -35,7 +35,6 @@ def told(hub):
             first_message="m1",
             title=f"{MARK} title",
             text=f"{MARK} turn",
-            index_text=f"{MARK} turn",
             complete=True,
             started_ms=1,
             ended_ms=2,

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 from transcript_kit import SAMPLE, SAMPLE_SESSION, SAMPLE_TEXT, Conversation, many_turns
 
+from hivelore.base.memories.searched import INDEXED_CALLS, INDEXED_CHARS, INDEXED_INPUT_CHARS, searched_text
 from hivelore.base.memories.store import memories, revisions
 from hivelore.base.search import store as search
 from hivelore.base.search.tables import chunks, vectors
@@ -27,8 +28,8 @@ from hivelore.core.ports import EmbedderState
 from hivelore.importers import claude_code
 from hivelore.importers import run as importing
 from hivelore.importers.claude_code import TranscriptReading
-from hivelore.importers.model import ImportedTurn, ToolCall
-from hivelore.importers.run import INDEXED_CALLS, INDEXED_CHARS, INDEXED_INPUT_CHARS, Report, index_text
+from hivelore.importers.model import ImportedTurn, Role, ToolCall, render, render_tool
+from hivelore.importers.run import Report
 from hivelore.rooms.memory import service as memory
 from hivelore.rooms.transcripts import service as transcripts
 from hivelore.rooms.transcripts.service import TurnDraft
@@ -227,10 +228,9 @@ def test_what_is_searched_of_a_turn_is_bounded_and_keeps_both_ends_of_both_sides
     user: int, assistant: int, calls: int
 ) -> None:
     call = ToolCall("id", "Bash", "y" * 500, "zqxoutput", False, None)
-    words = {"user_text": "<u>" + "a" * user + "</u>", "assistant_text": "<r>" + "b" * assistant + "</r>"}
-    fields = dict.fromkeys(ImportedTurn.__dataclass_fields__, "")
-    turn = ImportedTurn(**fields | words | {"tool_calls": (call,) * calls})  # type: ignore[arg-type]
-    found = index_text(turn)
+    asked: tuple[Role, str] = ("user", "<u>" + "a" * user + "</u>")
+    used: tuple[Role, str] = ("tool", render_tool(call))
+    found = searched_text("turn", render([asked, *[used] * calls, ("assistant", "<r>" + "b" * assistant + "</r>")]))
     assert len(found) <= INDEXED_CHARS * 3 // 2 + INDEXED_CALLS * (INDEXED_INPUT_CHARS + 10) + 20
     assert [mark in found for mark in ("<u>", "</u>", "<r>", "</r>")] == [True] * 4
     assert found.index("<u>") < found.index("</u>") < found.index("<r>") < found.index("</r>")

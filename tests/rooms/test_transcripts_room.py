@@ -217,7 +217,6 @@ TURN = TurnDraft(
     first_message="message-1",
     title="Fix the failing test",
     text="User:\nFix the failing test\n\nAssistant:\nDone 日本語 😀.",
-    index_text="Fix the failing test Done",
     complete=True,
     started_ms=1_000,
     ended_ms=2_000,
@@ -237,7 +236,8 @@ def turns(call) -> list[str]:
 
 
 def test_a_turn_is_stored_whole_and_found_by_what_is_worth_finding(alice):
-    assert record(alice, replace(TURN, text=TURN.text + "\n\nTool output: zqxnoise")) == ["new"]
+    text = "## user\n\nFix the failing test\n\n## tool\n\nTool: Bash\n\nInput:\npytest\n\nOutput:\nzqxnoise"
+    assert record(alice, replace(TURN, text=text)) == ["new"]
     run_jobs(alice.hub)
     item = memory.recall(alice, "failing test", namespaces=["transcripts"], limit=3).items[0].item
     assert item.text.endswith("zqxnoise")
@@ -289,9 +289,9 @@ def test_a_resumed_conversation_that_repeats_earlier_turns_adds_only_the_new_one
 
 
 def test_a_turn_that_has_grown_replaces_what_was_kept(alice):
-    record(alice, replace(TURN, text="User:\nFix it", index_text="Fix it", complete=False))
+    record(alice, replace(TURN, text="User:\nFix it", complete=False))
     [(id, _)] = passages(alice, "transcripts").items()
-    grown = replace(TURN, text="User:\nFix it\n\nAssistant:\nDone.", index_text="Fix it Done", ended_ms=9_000)
+    grown = replace(TURN, text="User:\nFix it\n\nAssistant:\nDone.", ended_ms=9_000)
     assert record(alice, grown) == ["grown"]
     assert passages(alice, "transcripts") == {id: grown.text}
     with alice.read() as v:

@@ -31,7 +31,6 @@ def turn(number: int, text: str) -> TurnDraft:
         first_message=f"message-{number}",
         title=text.partition("\n")[0],
         text=f"## user\n\n{text}\n\n## assistant\n\nAnswered.",
-        index_text=f"{text}\n\nAnswered.",
         complete=True,
         started_ms=1_777_629_600_000 + number * 60_000,
         ended_ms=1_777_629_605_000 + number * 60_000,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,6 @@ from hivelore.work import Call, Work
 
 BATCH_TURNS = 25
 BATCH_CHARS = 400_000
-INDEXED_CHARS = 60_000  # of a turn's words; the whole turn is kept
-INDEXED_CALLS = 40
-INDEXED_INPUT_CHARS = 160
 
 Progress = Callable[[int, str], None]
 
@@ -162,7 +158,6 @@ def draft_of(turn: ImportedTurn) -> TurnDraft:
         first_message=turn.first_message_id,
         title=turn.title,
         text=turn.text,
-        index_text=index_text(turn),
         complete=turn.complete,
         started_ms=turn.started_ms,
         ended_ms=turn.ended_ms,
@@ -181,20 +176,3 @@ def draft_of(turn: ImportedTurn) -> TurnDraft:
             "redactions": turn.redactions,
         },
     )
-
-
-def index_text(turn: ImportedTurn) -> str:
-    """What of a turn is searched: both sides' words, and of each tool call its name and the beginning of its input.
-
-    Output of tools is kept with the turn but not searched: it is mostly noise, and many times longer than the rest.
-    """
-    words = (_ends(turn.user_text, INDEXED_CHARS // 2), _ends(turn.assistant_text, INDEXED_CHARS))
-    tools = (f"{each.name}: {each.input[:INDEXED_INPUT_CHARS]}" for each in turn.tool_calls[:INDEXED_CALLS])
-    return "\n\n".join(chain((each for each in words if each), ("\n".join(tools),))).strip()
-
-
-def _ends(text: str, limit_chars: int) -> str:
-    """A text that fits, or its beginning and its end: the request, and what came of it."""
-    if len(text) <= limit_chars:
-        return text
-    return f"{text[: limit_chars // 2]}\n\n{text[-limit_chars // 2 :]}"

@@ -262,7 +262,6 @@ def test_an_imported_turn_is_a_trace_with_its_two_sides(rest: Rest, alice: Perso
         first_message="m1",
         title="where do ospreys nest?",
         text=text,
-        index_text="where do ospreys nest? On the crane.",
         complete=True,
         started_ms=1_767_225_600_000,
         ended_ms=1_767_225_601_000,

@@ -37,8 +37,7 @@ class Part:
 class Draft:
     """A memory about to be written. `pieces`, when there are several, join to `text` and get ids of their own.
 
-    `index_text`, when given, is searched instead of `text` (a transcript turn is kept whole but its tool output is not
-    worth finding). `key` makes writing idempotent per owner and space.
+    `key` makes writing idempotent per owner and space.
     """
 
     space: Space
@@ -46,7 +45,6 @@ class Draft:
     text: str
     title: str = ""
     pieces: tuple[str, ...] = ()
-    index_text: str | None = None
     tags: tuple[str, ...] = ()
     source: str = ""
     layer: str = ""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hivelore.base.identity import store as identity
 from hivelore.base.memories import store
 from hivelore.base.memories.model import Draft, Memory, Part
+from hivelore.base.memories.searched import searched_text
 from hivelore.base.search import store as search
 from hivelore.base.search.model import Entry, Piece
 from hivelore.core.errors import Conflict
@@ -48,7 +49,7 @@ def add(w: Work, draft: Draft) -> Memory | None:
     )
     if not store.insert(w, memory):
         return None
-    search.put(w, entry(memory, draft.index_text), new=True)
+    search.put(w, entry(memory), new=True)
     return memory
 
 
@@ -64,9 +65,7 @@ def make_parts(w: Work, pieces: Sequence[str], *, always: bool = False) -> tuple
     return tuple(made)
 
 
-def change(
-    w: Work, old: Memory, *, index_text: str | None = None, keep_revision: bool = True, **changes: object
-) -> Memory:
+def change(w: Work, old: Memory, *, keep_revision: bool = True, **changes: object) -> Memory:
     """Write a new revision with these fields changed; the earlier text is kept unless `keep_revision` is false."""
     new = dataclasses.replace(old, **changes, revision=old.revision + 1, updated_ms=w.now_ms)  # type: ignore[arg-type]
     # First the row, whose revision tells whether somebody was faster, then what it held.
@@ -74,7 +73,7 @@ def change(
         raise ChangedMeanwhile()
     if keep_revision and (new.text, new.title, new.tags) != (old.text, old.title, old.tags):
         store.keep_revision(w, old, w.settings.max_revisions)
-    search.put(w, entry(new, index_text))
+    search.put(w, entry(new))
     return new
 
 
@@ -97,10 +96,10 @@ def forget_earlier(w: Work, memory: Memory) -> None:
     search.queue_merge(w)
 
 
-def entry(memory: Memory, index_text: str | None = None) -> Entry:
-    """How search sees a memory."""
-    if index_text is not None:
-        pieces: tuple[Piece, ...] = (Piece(memory.id, index_text),)
+def entry(memory: Memory) -> Entry:
+    """How search sees a memory: a function of its row, so that the index can be made anew at any time."""
+    if not memory.parts:
+        pieces: tuple[Piece, ...] = (Piece(memory.id, searched_text(memory.kind, memory.text)),)
     else:
         pieces = tuple(Piece(id, text) for id, text in zip(memory.piece_ids(), memory.piece_texts(), strict=True))
     return Entry(

@@ -59,8 +59,8 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnDraft:
-    """A turn as an importer read it. `text` is kept, `index_text` is searched, `details` carries tool calls and
-    origin."""
+    """A turn as an importer read it. `text` is kept and, but for the output of tools, searched (see
+    `base/memories/searched.py` for its form); `details` carries tool calls and origin."""
 
     source: str
     turn_id: str
@@ -68,7 +68,6 @@ class TurnDraft:
     first_message: str
     title: str
     text: str
-    index_text: str
     complete: bool
     started_ms: int
     ended_ms: int
@@ -237,7 +236,6 @@ def _record(w: Work, space: Space, draft: TurnDraft, key: str, removed: bool) ->
                 kind=TURN,
                 text=draft.text,
                 title=first_line(draft.title),
-                index_text=draft.index_text,
                 tags=draft.tags,
                 source=draft.source,
                 layer="trace",
@@ -258,7 +256,7 @@ def _record(w: Work, space: Space, draft: TurnDraft, key: str, removed: bool) ->
     # A turn that grew contains what it was. Another text under the same message id replaces it, but is not its
     # continuation (sources without message ids can collide): then the earlier text is kept as a revision.
     grown = _request_of(draft.text) == _request_of(found[0].text)
-    memories.change(w, found[0], text=draft.text, index_text=draft.index_text, keep_revision=not grown)
+    memories.change(w, found[0], text=draft.text, keep_revision=not grown)
     # A resumed or forked conversation repeats the turn under another id; it stays with the one it was read in first.
     first = replace(draft, conversation=known.conversation, turn_id=known.turn_id)
     store.put_turn(w, _turn_row(w, known.space, known.memory, first))
