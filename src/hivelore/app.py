@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 import hivelore
 from hivelore.base.identity.service import make_authenticator
+from hivelore.base.memories import upkeep as memory_upkeep
 from hivelore.base.search import jobs as search_jobs
+from hivelore.base.search.upkeep import Site, Source
 from hivelore.core.clock import Clock, SystemClock
 from hivelore.core.errors import Invalid
 from hivelore.core.ids import Ids, RandomIds
@@ -34,6 +36,9 @@ DATABASE_FILE = "hivelore.db"
 
 # Rooms with background work, by the names of their jobs.
 HANDLERS: dict[str, Handler] = {**search_jobs.HANDLERS}
+
+# Whatever registers entries with search, so that the index can be compared with it and made anew from it.
+SOURCES: tuple[Source, ...] = (memory_upkeep.SOURCE,)
 
 
 def data_dir(settings: Settings) -> Path:
@@ -127,6 +132,14 @@ def build(
         version=hivelore.__version__,
         started_ms=clock.now_ms(),
     )
+
+
+def site(settings: Settings, db: Database, **overrides: Any) -> Site:
+    """The store as upkeep sees it. No model is loaded: only its name counts."""
+    embedder = make_embedder(settings)
+    name = "" if settings.embedder == "off" else embedder.model
+    given: dict[str, Any] = {"clock": SystemClock(), "ids": RandomIds(), "sources": SOURCES, "model": name}
+    return Site(db=db, settings=settings, **given | overrides)
 
 
 def bound_handlers(hub: Hub) -> dict[str, Callable[[dict[str, Any]], None]]:

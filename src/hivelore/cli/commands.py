@@ -84,6 +84,7 @@ _SERVER = (
         ),
     ),
 )
+_DRY_RUN = Option("--dry-run", "", "Say what would be done and change nothing.")
 _DATA = Option("--data", "DIR", "Folder for the database, models and logs.", setting="data_dir")
 _DATABASE = Option("--database-url", "URL", "Database to use, see docs/settings.md.", setting="database_url")
 _EMBEDDER = Option("--embedder", "NAME", "e5, light, fastembed, http, hash or off.", setting="embedder")
@@ -259,10 +260,38 @@ COMMANDS: tuple[Command, ...] = (
         check="values",
     ),
     Command(
+        name="reindex",
+        group=_OPERATE,
+        summary="bring the index up to date with the memories",
+        details="Mends only what is missing or stale, beside running servers. Ctrl-C stops it; run it again to go on.",
+        options=(_DRY_RUN, Option("--no-progress", "", "Show no progress bar."), _JSON),
+        groups=(_STORE,),
+        examples=(
+            ("hivelore reindex --dry-run", "What would be done?"),
+            ("hivelore reindex", "Do it, while the server goes on serving."),
+        ),
+        run="hivelore.cli.upkeep_cmd:reindex",
+        check="values",
+    ),
+    Command(
+        name="repair",
+        group=_OPERATE,
+        summary="make damaged or missing index tables anew",
+        details="Works from the memories alone and changes none of them; ends with what reindex does.",
+        options=(_DRY_RUN, Option("--no-progress", "", "Show no progress bar."), _JSON),
+        groups=(_STORE,),
+        examples=(
+            ("hivelore repair --dry-run", "Read every page and say what is damaged."),
+            ("hivelore repair", "Make it whole again."),
+        ),
+        run="hivelore.cli.upkeep_cmd:repair",
+        check="values",
+    ),
+    Command(
         name="doctor",
         group=_ABOUT,
-        summary="check the installation and say what is wrong",
-        details="",
+        summary="check the installation and the store, and say what is wrong and what to run",
+        details="Changes nothing. Large stores are looked at in samples, and it says so.",
         options=(_JSON,),
         groups=(_STORE,),
         examples=(

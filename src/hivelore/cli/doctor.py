@@ -9,36 +9,25 @@ import sqlite3
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import hivelore
 from hivelore.app import data_dir, database_url, make_embedder
-from hivelore.base.memories import store as memories
-from hivelore.base.search import store as search
 from hivelore.cli import output
 from hivelore.cli.client.relay import find_server
+from hivelore.cli.doctor_store import Finding, contents
 from hivelore.cli.start import prepare_folder
 from hivelore.core.errors import HiveloreError
 from hivelore.core.settings import Settings
 from hivelore.core.settings_load import is_loopback
-from hivelore.jobs import queue
 from hivelore.sql import schema
 from hivelore.sql.database import Database
 
 LOW_DISK_BYTES = 500 * 1024 * 1024
 LOAD_TIMEOUT_S = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was checked."""
-
-    check: str
-    status: Literal["ok", "warning", "error"]
-    message: str
 
 
 def run(args: Namespace) -> int:
@@ -110,30 +99,9 @@ def check_store(settings: Settings) -> Iterator[Finding]:
     try:
         schema.check(db)
         yield Finding("store", "ok", f"{db.dialect}, schema {schema.HEAD}, {output.size(db.size_bytes())}")
-        yield from _contents(db)
+        yield from contents(db, settings)
     finally:
         db.close()
-
-
-def _contents(db: Database) -> Iterator[Finding]:
-    with db.read() as connection:
-        kinds = memories.statistics(connection)
-        index = search.statistics(connection)
-        jobs = queue.counts(connection)
-    counted = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())) or "none"
-    yield Finding("memories", "ok", counted)
-    if index["text_rows"] != index["chunks"]:
-        yield Finding(
-            "index",
-            "error",
-            f"the text index has {index['text_rows']} rows for {index['chunks']} chunks; words may not be found",
-        )
-    else:
-        yield Finding(
-            "index", "ok", f"{index['chunks']} chunks, {index['vectors']} vectors, {index['pending']} waiting for one"
-        )
-    failed = jobs[queue.FAILED]
-    yield Finding("jobs", "warning" if failed else "ok", f"{jobs[queue.WAITING]} waiting, {failed} failed for good")
 
 
 def check_embedder(settings: Settings) -> Iterator[Finding]:

@@ -197,8 +197,11 @@ class Progress:
         *,
         stream: TextIO | None = None,
         elapsed_s: Callable[[], float] = time.monotonic,
+        shown: Callable[[int], str] = size,
     ) -> None:
-        """`total_bytes` 0 means unknown: no bar, the amount alone. `elapsed_s` is a monotonic clock."""
+        """`total_bytes` 0 means unknown: no bar, the amount alone. `elapsed_s` is a monotonic clock. `shown` writes an
+        amount where it is not bytes that are counted."""
+        self._shown = shown
         self._total, self._label = total_bytes, label
         self._stream = stream or sys.stderr
         self._shows = self._stream.isatty()
@@ -224,11 +227,15 @@ class Progress:
         if self._total > 0:
             share = min(done / self._total, 1.0)
             full = int(share * 24)
-            parts += ["█" * full + "░" * (24 - full), f"{share:4.0%}", f"{size(done)} of {size(self._total)}"]
+            parts += [
+                "█" * full + "░" * (24 - full),
+                f"{share:4.0%}",
+                f"{self._shown(done)} of {self._shown(self._total)}",
+            ]
             if passed_s >= 2 and 0 < share < 1:
                 parts.append(f"{span(int(passed_s * (1 - share) / share * 1000))} left")
         else:
-            parts.append(size(done))
+            parts.append(self._shown(done))
         return "  ".join([*parts, note] if note else parts)
 
     def close(self) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 # Our own fence and those of the systems whose clients we serve.
-_FENCE = re.compile(
-    r"<(/?)(?:hivelore_memory|memmy_memory_context|memos_context|memory_context)(?:\s[^<>]{0,2000})?>",
-    re.IGNORECASE,
-)
+TAGS = ("hivelore_memory", "memmy_memory_context", "memos_context", "memory_context")
+_FENCE = re.compile(rf"<(/?)(?:{'|'.join(TAGS)})(?:\s[^<>]{{0,2000}})?>", re.IGNORECASE)
 _REQUEST_FRAME = re.compile(r"</?current_user_request(?:\s[^<>]{0,2000})?>", re.IGNORECASE)
 
 

@@ -122,6 +122,18 @@ def migrate(db: Database) -> None:
         command.upgrade(config, "head")
 
 
+def make_tables(connection: Connection) -> None:
+    """Run every migration on a connection whose first schema is empty: the tables as they are meant to be."""
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory(str(Path(__file__).parent / "migrations"))
+    with Operations.context(MigrationContext.configure(connection)):
+        for script in reversed(list(scripts.walk_revisions())):
+            script.module.upgrade()
+
+
 def back_up(db: Database, revision: str | None) -> str:
     """Copy the SQLite file aside, check the copy, and return its path."""
     assert db.path is not None

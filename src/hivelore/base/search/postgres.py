@@ -48,7 +48,7 @@ _MAX_POSITION = 16_383  # tsvector cannot count further
 _MAX_POSITIONS = 255
 
 
-def _literal(found: Sequence[str]) -> str:
+def token_literal(found: Sequence[str]) -> str:
     """Tokens as a tsvector literal with positions, quotes and backslashes doubled."""
     places: dict[str, list[int]] = {}
     for place, token in enumerate(found, start=1):
@@ -71,7 +71,7 @@ def add_tokens(connection: Connection, space: str, rows: Sequence[tuple[int, lis
     """Index the tokens of chunks given as (chunk id, tokens)."""
     connection.execute(
         text("INSERT INTO search_tokens(space, chunk, tokens) VALUES (:space, :id, CAST(:tokens AS tsvector))"),
-        [{"space": space, "id": id, "tokens": _literal(found)} for id, found in rows],
+        [{"space": space, "id": id, "tokens": token_literal(found)} for id, found in rows],
     )
 
 

@@ -69,8 +69,39 @@ def put(w: Work, entry: Entry, *, new: bool = False) -> int:
         ).all()
         wanted = {p.hash for p in planned}
         kept = {row.hash: row.id for row in rows if row.hash in wanted}
-        _drop_chunks(w, entry.space, [row.id for row in rows if kept.get(row.hash) != row.id])
-    shared = {
+        drop_chunks(w, entry.space, [row.id for row in rows if kept.get(row.hash) != row.id])
+    added: list[tuple[int, PlannedChunk]] = []
+    for chunk in planned:
+        values = values_of(entry, chunk)
+        id = kept.pop(chunk.hash, None)
+        if id is not None:
+            same = and_(chunks.c.space == entry.space, chunks.c.id == id)
+            changing = {name: value for name, value in values.items() if name not in _FIXED}
+            w.connection.execute(chunks.update().where(same).values(**changing))
+            continue
+        added.append((int(w.connection.execute(chunks.insert().returning(chunks.c.id), values).scalar_one()), chunk))
+    if added:
+        found = [(id, indexed_tokens(c.context, c.text)) for id, c in added]
+        engine(w).add_tokens(w.connection, entry.space, found)
+        _mark_pending(w, entry.space, [id for id, _ in added])
+    return len(added)
+
+
+_FIXED = ("space", "kind", "ref", "text", "context", "hash")  # of a chunk that is kept when its entry changes
+
+
+def values_of(entry: Entry, chunk: PlannedChunk) -> dict[str, Any]:
+    """The row of a chunk, but for its id."""
+    return {
+        "space": entry.space,
+        "kind": entry.kind,
+        "ref": entry.ref,
+        "piece": chunk.piece,
+        "seq": chunk.seq,
+        "start": chunk.start,
+        "text": chunk.text,
+        "context": chunk.context,
+        "hash": chunk.hash,
         "owner": entry.owner,
         "layer": entry.layer,
         "status": entry.status,
@@ -80,32 +111,11 @@ def put(w: Work, entry: Entry, *, new: bool = False) -> int:
         "created_ms": entry.created_ms,
         "expires_ms": entry.expires_ms,
     }
-    added: list[tuple[int, PlannedChunk]] = []
-    for chunk in planned:
-        place = {"piece": chunk.piece, "seq": chunk.seq, "start": chunk.start}
-        id = kept.pop(chunk.hash, None)
-        if id is not None:
-            same = and_(chunks.c.space == entry.space, chunks.c.id == id)
-            w.connection.execute(chunks.update().where(same).values(**place, **shared))
-            continue
-        added.append((_insert_chunk(w, entry, chunk, place | shared), chunk))
-    if added:
-        engine(w).add_tokens(w.connection, entry.space, [(id, tokens(f"{c.context}\n{c.text}")) for id, c in added])
-        _mark_pending(w, entry.space, [id for id, _ in added])
-    return len(added)
 
 
-def _insert_chunk(w: Work, entry: Entry, chunk: PlannedChunk, values: dict[str, Any]) -> int:
-    row = {
-        "space": entry.space,
-        "kind": entry.kind,
-        "ref": entry.ref,
-        "text": chunk.text,
-        "context": chunk.context,
-        "hash": chunk.hash,
-        **values,
-    }
-    return int(w.connection.execute(chunks.insert().returning(chunks.c.id), row).scalar_one())
+def indexed_tokens(context: str, text: str) -> list[str]:
+    """The tokens under which the text index knows a chunk."""
+    return tokens(f"{context}\n{text}")
 
 
 def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
@@ -120,7 +130,7 @@ def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
 def drop(w: Work, space: str, ref: str) -> int:
     """Remove everything registered for an entry; return how many chunks went."""
     rows = w.connection.execute(select(chunks.c.id).where(chunks.c.space == space, chunks.c.ref == ref)).scalars().all()
-    _drop_chunks(w, space, rows)
+    drop_chunks(w, space, rows)
     queue_merge(w)
     return len(rows)
 
@@ -131,7 +141,7 @@ def queue_merge(w: Work) -> None:
         w.enqueue("search.merge", dedupe="search.merge", in_ms=MERGE_DELAY_MS)
 
 
-def _drop_chunks(w: Work, space: str, ids: Sequence[int]) -> None:
+def drop_chunks(w: Work, space: str, ids: Sequence[int]) -> None:
     for start in range(0, len(ids), 500):
         some = list(ids[start : start + 500])
         engine(w).drop_tokens(w.connection, space, some)
@@ -236,7 +246,11 @@ def ensure_model(connection: Any, name: str, dims: int, now_ms: int) -> int:
     known = model_id(connection, name)
     if known is not None:
         return known
-    insert_if_absent(connection, models, {"name": name, "dims": dims, "created_ms": now_ms})
+    # Never a number that vectors carry already: those of a model whose row was lost must not become this one's.
+    used = connection.execute(select(func.max(vectors.c.model))).scalar_one() or 0
+    given = connection.execute(select(func.max(models.c.id))).scalar_one() or 0
+    row = {"id": max(used, given) + 1, "name": name, "dims": dims, "created_ms": now_ms}
+    insert_if_absent(connection, models, row)
     id = int(connection.execute(select(models.c.id).where(models.c.name == name)).scalar_one())
     if connection.dialect.name == "postgresql":
         postgres.index_model(connection, id, dims)
