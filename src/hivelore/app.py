@@ -19,7 +19,9 @@ from threadpoolctl import threadpool_limits
 import hivelore
 from hivelore.base.identity.service import make_authenticator
 from hivelore.base.memories import upkeep as memory_upkeep
+from hivelore.base.search import handover, upkeep
 from hivelore.base.search import jobs as search_jobs
+from hivelore.base.search.handover import FormerModel
 from hivelore.base.search.upkeep import Site, Source
 from hivelore.core.clock import Clock, SystemClock
 from hivelore.core.errors import Invalid
@@ -34,11 +36,15 @@ from hivelore.work import Handler, Hub
 
 DATABASE_FILE = "hivelore.db"
 
-# Rooms with background work, by the names of their jobs.
-HANDLERS: dict[str, Handler] = {**search_jobs.HANDLERS}
-
 # Whatever registers entries with search, so that the index can be compared with it and made anew from it.
 SOURCES: tuple[Source, ...] = (memory_upkeep.SOURCE,)
+
+# Rooms with background work, by the names of their jobs.
+HANDLERS: dict[str, Handler] = {
+    **search_jobs.HANDLERS,
+    **handover.HANDLERS,
+    "search.check": functools.partial(upkeep.check, SOURCES),
+}
 
 
 def data_dir(settings: Settings) -> Path:
@@ -94,6 +100,37 @@ def make_embedder(settings: Settings) -> Embedder:
             raise Invalid(f"HIVELORE_EMBEDDER is {other!r}; it must be e5, light, fastembed, http, hash or off.")
 
 
+def make_former(settings: Settings, name: str) -> Embedder | str:
+    """The embedder that made vectors under this recorded name, or why it cannot be had.
+
+    Only what is on this machine already is used, and no text goes to an endpoint that the settings no longer name.
+    """
+    from hivelore.adapters.embed_e5 import E5Embedder
+    from hivelore.adapters.embed_hash import HashEmbedder
+    from hivelore.adapters.embed_light import LightEmbedder
+
+    kind, _, rest = name.partition("/")
+    model, _, dims = rest.rpartition("/")
+    match kind:
+        case _ if name == E5Embedder.model:
+            return E5Embedder(cache_dir=data_dir(settings) / "models", threads=settings.embed_threads)
+        case _ if name == LightEmbedder.model:
+            return LightEmbedder()
+        case _ if name == HashEmbedder.model:
+            return HashEmbedder()
+        case "fastembed" if model:
+            from hivelore.adapters.embed_fastembed import FastembedEmbedder
+
+            return FastembedEmbedder(model, cache_dir=data_dir(settings) / "models", offline=True)
+        case "http" if model and settings.embedder == "http" and settings.embed_url:
+            from hivelore.adapters.embed_http import HttpEmbedder
+
+            return HttpEmbedder(settings.embed_url, model, api_key=settings.embed_api_key, dims=int(dims))
+        case "http":
+            return "unavailable: its endpoint is no longer in the settings, and no text is sent there"
+    return "unavailable: this version cannot load it"
+
+
 def build(
     settings: Settings,
     *,
@@ -101,6 +138,7 @@ def build(
     ids: Ids | None = None,
     embedder: Embedder | None = None,
     authenticator: Authenticator | None = None,
+    former: Callable[[str], Embedder | str] | None = None,
 ) -> Hub:
     """Open the store, make its schema current, and wire the hub. Nothing runs in the background yet."""
     clock = clock or SystemClock()
@@ -129,6 +167,7 @@ def build(
         helpers=ThreadPoolExecutor(settings.worker_threads, "hivelore-helper"),
         stopping=threading.Event(),
         vectors=vectors,
+        former=FormerModel(former or functools.partial(make_former, settings), vectors),
         version=hivelore.__version__,
         started_ms=clock.now_ms(),
     )
@@ -157,17 +196,13 @@ class Application:
         self._worker = worker.Worker(self.hub.db, bound_handlers(self.hub), self.hub.clock, self.hub.bell)
 
     def start(self) -> None:
-        """Begin loading the model, and look for chunks that lack a vector of it."""
+        """Begin loading the model, look for chunks without a vector of it, and hold the index against the memories."""
         hub = self.hub
         hub.embedder.start()
+        handover.prepare(hub)
         with hub.db.write() as connection:
-            queue.enqueue(
-                connection,
-                id=hub.ids.new("job"),
-                name="search.reconcile",
-                now_ms=hub.clock.now_ms(),
-                dedupe="search.reconcile",
-            )
+            for name in ("search.reconcile", "search.check"):
+                queue.enqueue(connection, id=hub.ids.new("job"), name=name, now_ms=hub.clock.now_ms(), dedupe=name)
         self._worker.start()
 
     def stop(self) -> None:
@@ -175,4 +210,5 @@ class Application:
         self._worker.stop()
         self.hub.helpers.shutdown(wait=False)
         self.hub.embedder.close()
+        self.hub.former.close()
         self.hub.db.close()

@@ -89,6 +89,7 @@ class Hub:
     helpers: ThreadPoolExecutor  # makes a question's vector while its words are looked up
     stopping: threading.Event  # set when the process is about to end; long jobs look at it
     vectors: Any  # hivelore.base.search.signatures.SignatureIndex, or None on Postgres
+    former: Any  # hivelore.base.search.handover.FormerModel: the model before, while its vectors still answer
     version: str
     started_ms: int
 

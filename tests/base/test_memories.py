@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from hivelore.base.memories import service as memories
-from hivelore.base.memories import store
+from hivelore.base.memories import store, upkeep
 from hivelore.base.memories.model import Draft, NoSuchMemory
 from hivelore.core.actor import Role, Space
 from hivelore.rooms.memory import service as memory
@@ -299,14 +299,14 @@ def test_an_id_prefix_finds_the_one_memory_that_it_fits(hub):
         assert store.by_id_prefix(v, one.id[:20]) is None
 
 
-def test_a_scan_meets_every_memory_of_everybody_once(hub):
+def test_pages_meet_every_memory_of_everybody_once(hub):
     ids = {remember(hub, f"memory {n}", who=who).id for n in range(7) for who in ("alice", "bob")}
     seen: list[str] = []
     after = ("", "")
-    with call_as(hub, "alice").read() as v:
-        while found := store.scan(v, after, 3):
-            seen += [one.id for one in found]
-            after = (found[-1].space, found[-1].id)
+    while after is not None:
+        with hub.db.read() as connection:
+            page, after = upkeep.page(connection, after, 3)
+        seen += [entry.ref for entry in page]
     assert sorted(seen) == sorted(ids)
 
 

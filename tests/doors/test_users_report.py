@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from doors_kit import Person, Rest, contents_of, ids_of, mcp, person, statements, with_keys
 from mcp.client import Client
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, event, func, select
 
 import hivelore
 from hivelore.app import Application, data_dir, make_embedder
@@ -221,3 +221,80 @@ def test_a_look_for_missing_vectors_that_a_stop_cut_short_is_taken_up_by_whoever
     run_jobs(hub)
     with hub.db.read() as connection:
         assert connection.execute(select(func.count()).select_from(vectors)).scalar_one() == 1
+
+
+# -- size --------------------------------------------------------------------------------------------------------------
+
+GROWING = (
+    "memory",
+    "memory_part",
+    "search_chunk",
+    "search_vector",
+    "search_tokens",
+    "search_text_content",
+    "tombstone",
+)
+
+
+def plans(hub: Hub, use: Callable[[], object]) -> tuple[int, list[str]]:
+    """How many statements a use runs, and those of them that read a whole table that grows with the store."""
+    ran: list[tuple[str, object]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
+        ran.append((statement, parameters))
+
+    engines = {hub.db._reader, hub.db._writer}
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    try:
+        use()
+    finally:
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
+    whole: list[str] = []
+    with hub.db._reader.connect() as connection:
+        for statement, parameters in ran:
+            if statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE", "WITH")):
+                plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()  # type: ignore[arg-type]
+                whole += [
+                    f"{row[3]}: {statement}" for row in plan if re.match(rf"SCAN ({'|'.join(GROWING)})\b", row[3])
+                ]
+    return len(ran), whole
+
+
+def test_no_request_reads_a_whole_table_or_runs_more_statements_on_a_larger_store(
+    sqlite_store: Store, make_hub: Callable[..., Hub]
+):
+    """PF-07: what a request costs does not follow the size of the store."""
+    alice = person(with_keys(make_hub(sqlite_store)), "alice")
+    rest = Rest(alice)
+    rest.add("the first in its place")
+
+    def fill(number: int) -> str:
+        for n in range(number):
+            id = alice("remember", content=f"the heron nests at place {n}", namespace="notes")["ids"][0]
+        run_jobs(alice.hub)
+        return id
+
+    def uses(id: str) -> dict[str, Callable[[], object]]:
+        return {
+            "remember": lambda: alice("remember", content="one more", namespace="notes"),
+            "recall": lambda: alice("recall", query="heron place", namespace="*"),
+            "get": lambda: alice("get_memory", id=id),
+            "list": lambda: alice("list_memories", namespace="notes"),
+            "update": lambda: alice("update", id=id, content="changed"),
+            "forget": lambda: alice("forget", id=id),
+            "add over REST": lambda: rest.add("apple"),
+            "search over REST": lambda: rest.search("heron"),
+        }
+
+    counts: list[dict[str, int]] = []
+    for number in (60, 240):
+        id = fill(number)
+        alice("recall", query="heron")  # vectors that are new are picked up once
+        measured = {name: plans(alice.hub, use) for name, use in uses(id).items()}
+        for name, (_, whole) in measured.items():
+            assert whole == [], name
+        counts.append({name: count for name, (count, _) in measured.items()})
+    for name, count in counts[1].items():  # a pool of candidates that is full is asked deeper, once
+        assert count <= counts[0][name] + 2, name

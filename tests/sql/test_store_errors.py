@@ -173,6 +173,15 @@ def test_a_store_that_another_program_holds_for_too_long_is_told(sqlite_store, m
     db.close()
 
 
+def test_an_index_that_lost_a_table_is_told_with_what_to_run(blank_store, make_hub):
+    hub = make_hub(blank_store)
+    with hub.db.write() as connection:
+        connection.execute(text("DROP TABLE search_pending"))
+    with pytest.raises(database.IndexIncomplete, match="must run `hivelore repair`"):
+        memory.remember(call_as(hub, "alice"), "a note", namespace="notes")
+    assert listed(hub) == []
+
+
 def test_an_error_that_nobody_foresaw_gives_no_detail_away(hub, caplog):
     def break_something(call) -> dict[str, object]:
         with call.read() as v:

@@ -12,7 +12,7 @@ from typing import Any
 from hivelore.adapters.embed_hash import HashEmbedder
 from hivelore.app import bound_handlers, build
 from hivelore.core.actor import Caller, Principal, Role
-from hivelore.core.clock import ManualClock
+from hivelore.core.clock import Clock, ManualClock
 from hivelore.core.ports import Embedder
 from hivelore.core.settings import Settings
 from hivelore.jobs import worker
@@ -30,20 +30,30 @@ class Store:
 
 @contextmanager
 def opened(
-    store: Store, data_dir: Path, *, clock: ManualClock | None = None, embedder: Embedder | None = None, **settings: Any
+    store: Store,
+    data_dir: Path,
+    *,
+    clock: Clock | None = None,
+    embedder: Embedder | None = None,
+    former: Any = None,
+    **settings: Any,
 ) -> Iterator[Hub]:
-    """A hub on `store`, closed at the end. Vectors come only when a test runs the jobs, so nothing waits for them."""
+    """A hub on `store`, closed at the end. Vectors come only when a test runs the jobs, so nothing waits for them.
+    `former` makes the embedder of a model whose vectors are there from before.
+    """
     usual: dict[str, Any] = {
         "data_dir": str(data_dir),
         "database_url": store.url,
         "embedder": "hash",
         "embed_eager_ms": 0,
     }
-    hub = build(Settings(**usual | settings), clock=clock or ManualClock(), embedder=embedder or HashEmbedder())
+    chosen: dict[str, Any] = {"clock": clock or ManualClock(), "embedder": embedder or HashEmbedder(), "former": former}
+    hub = build(Settings(**usual | settings), **chosen)
     try:
         yield hub
     finally:
         hub.embedder.close()
+        hub.former.close()
         hub.db.close()
 
 

@@ -154,7 +154,7 @@ def healthy(data: Path, at_least: int) -> None:
     findings = {each["check"]: each for each in json.loads(ran.out)}
     assert ran.code == 0, findings
     assert not [each for each in findings.values() if each["status"] == "error"]
-    assert findings["index"]["status"] == "ok"
+    assert findings["index"]["status"] == "ok", findings["index"]
     chunks, vectors, waiting = (int(word) for word in findings["index"]["message"].split() if word.isdigit())
     assert chunks >= at_least
     assert vectors + waiting == chunks

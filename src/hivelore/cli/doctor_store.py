@@ -48,7 +48,7 @@ class Finding:
 
 def contents(db: Database, settings: Settings) -> Iterator[Finding]:
     """Everything that is to be said about what a store holds."""
-    for part in (_counts, _index, _jobs, _copies, _loops, _secrets, _sizes):
+    for part in (_counts, _index, _models, _jobs, _copies, _loops, _secrets, _sizes):
         yield from _shielded(part, db, settings)
 
 
@@ -112,6 +112,29 @@ def memories_of(db: Database) -> dict[str, int]:
         return memories.statistics(connection)
 
 
+def _models(db: Database, settings: Settings) -> Iterator[Finding]:
+    """A change of the embedding model that is under way."""
+    name = site(settings, db).model
+    with db.read() as connection:
+        former = search.former_model(connection, name) if name and not name.endswith("/0") else None
+        waiting = search.pending_total(connection)
+        used = search.model_id(connection, name) is not None
+    if former is not None and not used:
+        yield Finding(
+            "models",
+            "ok",
+            f"the settings name {name}, the vectors are of {former.name}: `hivelore serve` makes new ones in the "
+            "background while both answer",
+        )
+    elif former is not None:
+        yield Finding(
+            "models",
+            "ok",
+            f"changing from {former.name} to {name}, {waiting} chunks to go; both answer until it is done, "
+            "and a running server does it",
+        )
+
+
 def _jobs(db: Database, settings: Settings) -> Iterator[Finding]:
     with db.read() as connection:
         jobs = queue.counts(connection)
@@ -125,7 +148,7 @@ def _jobs(db: Database, settings: Settings) -> Iterator[Finding]:
 def _copies(db: Database, settings: Settings) -> Iterator[Finding]:
     with db.read() as connection:
         texts, beyond = memory_upkeep.same_texts(connection)
-        model = upkeep_store.model_named(connection, site(settings, db).model)
+        model = upkeep_store.model_in_use(connection, site(settings, db).model)
         looked, pairs = copies.near(connection, model, COMPARED) if model is not None else (0, [])
     if texts:
         yield Finding(

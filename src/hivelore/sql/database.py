@@ -61,6 +61,12 @@ class StoreDamaged(Unavailable):
     code = "store_damaged"
 
 
+class IndexIncomplete(Unavailable):
+    """The search index lacks a table or a column: nothing was stored. The store's owner must run `hivelore repair`."""
+
+    code = "index_incomplete"
+
+
 class Retryable(Exception):
     """The database refused a transaction that would succeed if repeated (deadlock, serialisation failure)."""
 
@@ -207,8 +213,11 @@ _SQLITE_WORDS: tuple[tuple[str, type[HiveloreError]], ...] = (
     ("database is locked", StoreBusy),
     ("disk i/o error", StoreDamaged),
     ("malformed", StoreDamaged),
+    ("no such table: search_", IndexIncomplete),
+    ("no such table: main.search_", IndexIncomplete),
     ("file is not a database", StoreDamaged),
 )
+_MISSING_STATES = ("42P01", "42703")  # table, column
 _RETRY_STATES = ("40001", "40P01")
 
 
@@ -223,6 +232,8 @@ def explain(exc: SQLAlchemyError) -> Exception | None:
         return StoreFull()
     if state == "25006":
         return StoreReadOnly()
+    if state in _MISSING_STATES and "search_" in str(exc.orig):
+        return IndexIncomplete()
     if isinstance(exc.orig, sqlite3.Error):
         text = str(exc.orig).lower()
         for words, kind in _SQLITE_WORDS:

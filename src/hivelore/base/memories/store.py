@@ -492,18 +492,6 @@ def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -
     return insert_if_absent(w.connection, links, row)
 
 
-def scan(v: View, after: tuple[str, str], limit: int) -> list[Memory]:
-    """Memories in key order behind `after` (space, id), for repair; not filtered by what a caller may see."""
-    rows = v.connection.execute(
-        select(memories.c.space, memories.c.id)
-        .where(or_(memories.c.space > after[0], and_(memories.c.space == after[0], memories.c.id > after[1])))
-        .order_by(memories.c.space, memories.c.id)
-        .limit(limit)
-    ).all()
-    found = (_one(v, and_(memories.c.space == r.space, memories.c.id == r.id)) for r in rows)
-    return [memory for memory in found if memory is not None]
-
-
 def statistics(connection: Any) -> dict[str, int]:
     """How many memories of each kind the store holds, for the owner's doctor."""
     rows = connection.execute(select(memories.c.kind, func.count()).group_by(memories.c.kind)).all()

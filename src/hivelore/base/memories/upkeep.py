@@ -15,6 +15,7 @@ from hivelore.base.memories.model import Memory, Part
 from hivelore.base.memories.service import entry
 from hivelore.base.memories.store import memories, parts
 from hivelore.base.search.model import Entry
+from hivelore.base.search.tables import chunks
 from hivelore.base.search.upkeep import Key, Source
 from hivelore.base.search.upkeep_store import Ref
 from hivelore.work import Work
@@ -79,7 +80,13 @@ def count(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(memories)).scalar_one())
 
 
-SOURCE = Source(page, current, known, count)
+def registered(connection: Connection) -> int:
+    """How many memories have a chunk."""
+    has_chunk = select(chunks.c.id).where(chunks.c.space == memories.c.space, chunks.c.ref == memories.c.id).exists()
+    return int(connection.execute(select(func.count()).select_from(memories).where(has_chunk)).scalar_one())
+
+
+SOURCE = Source(page, current, known, count, registered)
 
 
 # -- what doctor looks for ---------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import logging
 import time
 from typing import Any
 
+from sqlalchemy import Connection
+
 from hivelore.base.search import sqlite, store
 from hivelore.base.search.signatures import full_to_half
 from hivelore.core.errors import TextRefused, Unavailable
@@ -20,6 +22,7 @@ BATCH = 16  # chunks embedded between two transactions: small, so that progress 
 SCAN_ROWS = 2_000
 LOAD_TIMEOUT_S = 90.0
 WAIT_STEP_S = 0.5  # how long a stop may have to wait for a model that is loading
+SECOND_LOOK_MS = 60_000
 SHIFT_S = 60.0  # half of a job's lease
 
 
@@ -31,7 +34,7 @@ def embed(hub: Hub, args: dict[str, Any]) -> None:
     """
     if hub.embedder.state().status == "off":
         return
-    _ready(hub)
+    ready(hub)
     ends_s = time.monotonic() + SHIFT_S
     while embed_batch(hub):
         if hub.stopping.is_set():
@@ -39,9 +42,14 @@ def embed(hub: Hub, args: dict[str, Any]) -> None:
         if time.monotonic() > ends_s:
             queue_embedding(hub)
             return
+    with hub.db.read() as connection:
+        former = store.former_model(connection, hub.embedder.model)
+    if former is not None:
+        with hub.db.write() as connection:
+            queue_retirement(hub, connection, {})
 
 
-def _ready(hub: Hub) -> None:
+def ready(hub: Hub) -> None:
     """Wait for a model that is loading; raise `Unavailable` if it does not get ready."""
     ends_s = time.monotonic() + LOAD_TIMEOUT_S
     state = hub.embedder.wait_ready(WAIT_STEP_S)
@@ -63,6 +71,20 @@ def queue_embedding(hub: Hub) -> None:
             lane="search.embed",
         )
     hub.bell.ring()
+
+
+def queue_retirement(hub: Hub, connection: Connection, args: dict[str, Any]) -> None:
+    """Leave the job that looks, in a minute, whether a former model can go (see `handover`)."""
+    now_ms = hub.clock.now_ms()
+    queue.enqueue(
+        connection,
+        id=hub.ids.new("job"),
+        name="search.retire",
+        args=args,
+        now_ms=now_ms,
+        run_at_ms=now_ms + SECOND_LOOK_MS,
+        dedupe="search.retire",
+    )
 
 
 def embed_batch(hub: Hub) -> int:
@@ -107,7 +129,7 @@ def reconcile(hub: Hub, args: dict[str, Any]) -> None:
     """Queue every chunk that has no vector of the current model: after a start, a new model, or a repair."""
     if hub.embedder.state().status == "off":
         return
-    _ready(hub)
+    ready(hub)
     with hub.db.write() as connection:
         model = store.ensure_model(connection, hub.embedder.model, hub.embedder.dims, hub.clock.now_ms())
     with hub.db.read() as connection:

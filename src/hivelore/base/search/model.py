@@ -59,6 +59,31 @@ class Filters:
         return self == Filters()
 
 
+class Former(NamedTuple):
+    """A model whose vectors are there beside those of the present one."""
+
+    id: int
+    name: str
+
+
+class FormerVector(NamedTuple):
+    """A query's vector by a former model, with that model's typical cosines."""
+
+    former: Former
+    vector: bytes
+    cosine_range: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A change of the embedding model that is under way: which models answered, and why the former did not."""
+
+    model: str
+    former: str
+    answered: tuple[str, ...]
+    former_unavailable: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A query made ready outside any transaction: its terms, and its vector if the embedder could give one."""
@@ -69,6 +94,7 @@ class Question:
     model: str
     cosine_range: tuple[float, float]
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    former: FormerVector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +153,7 @@ class Findings:
     engines: tuple[str, ...]
     unavailable: Mapping[str, str]
     pending: int
+    handover: Handover | None = None
 
 
 class Place(NamedTuple):

@@ -250,3 +250,8 @@ def index_model(connection: Connection, model: int, dims: int) -> None:
             f"USING hnsw ((vec::halfvec({int(dims)})) halfvec_cosine_ops) WHERE model = {int(model)}"
         )
     )
+
+
+def drop_model_index(connection: Connection, model: int) -> None:
+    """Drop the index of a model whose vectors are about to go."""
+    connection.execute(text(f"DROP INDEX IF EXISTS ix_search_vector_hnsw_{int(model)}"))

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hivelore.base.identity import store as identity
-from hivelore.base.search import ranking, store
+from hivelore.base.search import handover, ranking, store
 from hivelore.base.search.model import (
     ENGINES,
     TEXT,
@@ -26,6 +26,7 @@ from hivelore.base.search.model import (
     Candidate,
     Filters,
     Findings,
+    FormerVector,
     Hit,
     Place,
     Question,
@@ -57,6 +58,7 @@ class Asking:
     terms: tuple[str, ...]
     vector: Future[bytes] | None
     unavailable: str = ""
+    former: Future[FormerVector] | None = None
 
     @property
     def model(self) -> str:
@@ -73,8 +75,9 @@ class Asking:
                 unavailable = f"unavailable: {exc.message}"
             except TimeoutError:
                 unavailable = f"unavailable: the embedding model did not answer within {QUERY_TIMEOUT_S:g} s"
-        reasons = {VECTORS: unavailable} if unavailable else {}
-        return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons)
+        former = handover.result(self.former, QUERY_TIMEOUT_S)
+        reasons = {VECTORS: unavailable} if unavailable and former is None else {}
+        return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons, former)
 
 
 def begin(hub: Hub, query: str, engines: Sequence[str] = ENGINES) -> Asking:
@@ -83,14 +86,15 @@ def begin(hub: Hub, query: str, engines: Sequence[str] = ENGINES) -> Asking:
     terms = tuple(query_terms(query)) if TEXT in engines else ()
     if VECTORS not in engines:
         return Asking(hub, query, terms, None)
-    state = hub.embedder.state()
+    state, beginning = hub.embedder.state(), query[:QUERY_EMBED_CHARS]
+    former = hub.former.begin(hub.helpers, beginning)
     if state.status != "ready":
-        return Asking(hub, query, terms, None, f"{state.status}: {state.reason or 'vectors are not used'}")
+        return Asking(hub, query, terms, None, f"{state.status}: {state.reason or 'vectors are not used'}", former)
     try:
-        embed = hub.embedder.prepare(query[:QUERY_EMBED_CHARS])
+        embed = hub.embedder.prepare(beginning)
     except HiveloreError as exc:
-        return Asking(hub, query, terms, None, f"unavailable: {exc.message}")
-    return Asking(hub, query, terms, hub.helpers.submit(embed))
+        return Asking(hub, query, terms, None, f"unavailable: {exc.message}", former)
+    return Asking(hub, query, terms, hub.helpers.submit(embed), former=former)
 
 
 def ask(hub: Hub, query: str) -> Question:
@@ -155,6 +159,7 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
     unavailable = dict(question.unavailable)
     wanted = request.offset + request.limit
     ranked: list[_Ranked] = []
+    former = handover.look(hub, v)
     depth = POOL
     while True:
         if words is None or words.depth != depth:
@@ -174,6 +179,7 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
         engines=tuple(engines),
         unavailable=unavailable,
         pending=words.pending,
+        handover=handover.told(hub, question, former),
     )
 
 
@@ -190,14 +196,18 @@ def _round(
         engines.append(TEXT)
 
     vector_found: list[int] = []
+    former_found: list[int] = []
     model = words.model
-    if question.vector is not None:
+    if question.vector is not None or question.former is not None:
         try:
             if model is None:  # the first vector may have come since
                 model = store.model_id(v.connection, question.model)
-            if model is not None:
-                with _shielded(v):
-                    vector_found = _nearest(hub, v, request, model, depth)
+            with _shielded(v):
+                if model is not None and question.vector is not None:
+                    vector_found = _nearest(hub, v, request, model, question.vector, depth)
+                if question.former is not None:
+                    former = question.former
+                    former_found = _nearest(hub, v, request, former.former.id, former.vector, depth)
             engines.append(VECTORS)
         except HiveloreError:
             raise
@@ -205,12 +215,14 @@ def _round(
             log.exception("the vectors could not be searched")
             unavailable[VECTORS] = "unavailable: the vectors do not answer; run `hivelore doctor`"
             model = None  # they are not asked again: words answer alone
+            question = replace(question, former=None)
 
-    ranked, gone = _rank(v, question, model, words, vector_found)
+    ranked, gone = _rank(v, question, model, words, vector_found, former_found)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
-        vector_found = _nearest(hub, v, request, model, depth)
-        ranked, _ = _rank(v, question, model, words, vector_found)
-    return engines, ranked, len(words.candidates) < depth and len(vector_found) < depth
+        assert question.vector is not None
+        vector_found = _nearest(hub, v, request, model, question.vector, depth)
+        ranked, _ = _rank(v, question, model, words, vector_found, former_found)
+    return engines, ranked, all(len(each) < depth for each in (words.candidates, vector_found, former_found))
 
 
 def _shielded(v: View) -> AbstractContextManager[Any]:
@@ -234,10 +246,8 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
 
 
-def _nearest(hub: Hub, v: View, request: Request, model: int, depth: int) -> list[int]:
+def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, depth: int) -> list[int]:
     """Chunks that are near in meaning, best first."""
-    vector = request.question.vector
-    assert vector is not None
     if v.dialect == "postgresql":
         where = store.conditions(v, request.scope, request.filters)
         near = full_vector_literal(vector)
@@ -278,7 +288,7 @@ class _Ranked(NamedTuple):
 
 
 def _rank(
-    v: View, question: Question, model: int | None, words: Words, vector_found: list[int]
+    v: View, question: Question, model: int | None, words: Words, vector_found: list[int], former_found: list[int]
 ) -> tuple[list[_Ranked], int]:
     """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
     chunks that the vectors led to are gone."""
@@ -290,10 +300,16 @@ def _rank(
         for chunk, vector, place in store.engine(v).neighbours(v.connection, model, unknown, v.now_ms):
             vectors[chunk], places[chunk] = vector, place
     cosines = dict(zip(vectors, cosines_of(question.vector, list(vectors.values())), strict=True))
+    gone = sum(chunk not in cosines for chunk in vector_found)
+    if question.former is not None:
+        rest = [chunk for chunk in dict.fromkeys((*places, *former_found)) if chunk not in cosines]
+        for chunk, cosine, place in handover.cosines(v, question, rest):
+            cosines[chunk], places[chunk] = cosine, place
     text_scores = {each.chunk: each.score for each in words.candidates}
     fused = ranking.fuse(text_scores, cosines, terms=len(question.terms), cosine_range=question.cosine_range)
     text_ranks = {chunk: rank for rank, chunk in enumerate(text_scores, 1)}
-    near = sorted((chunk for chunk in vector_found if chunk in cosines), key=lambda chunk: -cosines[chunk])
+    found = dict.fromkeys((*vector_found, *former_found))
+    near = sorted((chunk for chunk in found if chunk in cosines), key=lambda chunk: -cosines[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
     best: dict[tuple[str, str], _Ranked] = {}
     for _, _, chunk in sorted((-score, -places[chunk].event_ms, chunk) for chunk, score in fused.items()):
@@ -302,7 +318,7 @@ def _rank(
             score = ranking.shown(fused[chunk])
             ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
             best[place.space, place.piece] = _Ranked(chunk, place, score, cosines.get(chunk), *ranks)
-    return list(best.values()), len(vector_found) - len(near)
+    return list(best.values()), gone
 
 
 def _hits(v: View, page: Sequence[_Ranked]) -> tuple[Hit, ...]:

@@ -143,6 +143,11 @@ class SignatureIndex:
         with self._lock:
             return self._tables.pop(model, None) is not None
 
+    def forget(self, model: int) -> None:
+        """Free what is kept for a model whose vectors are gone."""
+        with self._lock:
+            self._tables.pop(model, None)
+
     def _fresh(self, connection: Connection, model: int) -> _Table | None:
         """Bring the signatures of a model up to date with the rows that this connection sees."""
         table = self._tables.get(model)

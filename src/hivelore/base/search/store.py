@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, or
 
 from hivelore.base.identity import store as identity
 from hivelore.base.search import postgres, sqlite
-from hivelore.base.search.model import Entry, Filters
+from hivelore.base.search.model import Entry, Filters, Former
 from hivelore.base.search.tables import chunks, models, pending, vectors
 from hivelore.base.search.tokens import tokens
 from hivelore.core.actor import Scope
@@ -239,6 +239,31 @@ def model_id(connection: Any, name: str) -> int | None:
     """The number of a model that has vectors here; None for one that never had."""
     found = connection.execute(_MODEL, {"name": name}).scalar_one_or_none()
     return None if found is None else int(found)
+
+
+def former_model(connection: Any, name: str) -> Former | None:
+    """The latest model other than `name` that still has vectors."""
+    row = connection.execute(_FORMER, {"name": name}).first()
+    return Former(int(row.id), str(row.name)) if row is not None else None
+
+
+_FORMER = text(
+    "SELECT id, name FROM search_model WHERE name <> :name "
+    "AND EXISTS (SELECT 1 FROM search_vector WHERE search_vector.model = search_model.id) ORDER BY id DESC LIMIT 1"
+)
+
+
+def newest_vector(connection: Any, model: int) -> int:
+    """The id of the vector that was stored last; ids are never given twice."""
+    return int(connection.execute(select(func.max(vectors.c.id)).where(vectors.c.model == model)).scalar_one() or 0)
+
+
+def drop_vectors_of(connection: Any, model: int, limit: int) -> int:
+    """Remove up to `limit` vectors of a model, and its index on Postgres; return how many went."""
+    if connection.dialect.name == "postgresql":
+        postgres.drop_model_index(connection, model)
+    some = select(vectors.c.id).where(vectors.c.model == model).order_by(vectors.c.id).limit(limit)
+    return int(connection.execute(vectors.delete().where(vectors.c.model == model, vectors.c.id.in_(some))).rowcount)
 
 
 def ensure_model(connection: Any, name: str, dims: int, now_ms: int) -> int:

@@ -10,6 +10,7 @@ The order is that of what follows from what: entries, chunks, vectors, words, th
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,15 +21,18 @@ from sqlalchemy import Connection
 
 from hivelore.base.search import upkeep_store as store
 from hivelore.base.search.model import Entry
-from hivelore.base.search.store import drop_chunks, pending_total
+from hivelore.base.search.store import drop_chunks, pending_total, statistics
 from hivelore.base.search.upkeep_store import Chunk, Ref
 from hivelore.core.actor import Caller, Principal, Role
 from hivelore.core.clock import Clock
+from hivelore.core.errors import Unavailable
 from hivelore.core.ids import Ids
 from hivelore.core.settings import Settings
 from hivelore.jobs import queue
 from hivelore.sql.database import Database, Retryable
-from hivelore.work import Work
+from hivelore.work import Hub, Work
+
+log = logging.getLogger("hivelore.search")
 
 ENTRIES, CHUNKS, VECTORS = 200, 500, 1_000  # in one look
 ENTRIES_MENDED, CHUNKS_MENDED = 20, 100  # in one transaction
@@ -43,13 +47,15 @@ class Source:
     """Where entries come from: the rows that a table of memories, or of another room, holds.
 
     `page` gives entries behind a key in its order, and the key of the last (None at the end). `current` holds the row
-    of an entry and gives the entry as it is then, None when it is gone. `known` says which entries exist.
+    of an entry and gives the entry as it is then, None when it is gone. `known` says which entries exist,
+    `count` how many, and `registered` how many of them have a chunk.
     """
 
     page: Callable[[Connection, Key, int], tuple[Sequence[Entry], Key | None]]
     current: Callable[[Work, Ref], Entry | None]
     known: Callable[[Connection, Sequence[Ref]], set[Ref]]
     count: Callable[[Connection], int]
+    registered: Callable[[Connection], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,32 @@ def walk(
     return account
 
 
+def check(sources: tuple[Source, ...], hub: Hub, args: dict[str, Any]) -> None:
+    """A job of every start: count whether anything is lacking, and if so mend it while the server serves."""
+    with hub.db.read() as connection:
+        unregistered = sum(source.count(connection) - source.registered(connection) for source in sources)
+        counts = statistics(connection)
+    if unregistered <= 0 and counts["text_rows"] == counts["chunks"]:
+        return
+    log.warning(
+        "the index does not fit the memories (%d not registered, %d chunks, %d rows of words): mending it",
+        unregistered,
+        counts["chunks"],
+        counts["text_rows"],
+    )
+
+    def rest(seconds: float) -> None:
+        if hub.stopping.wait(seconds):
+            raise Unavailable("the process is ending; another one, or the next start, takes this up")
+
+    name = "" if hub.embedder.state().status == "off" else hub.embedder.model
+    site = Site(hub.db, hub.settings, hub.clock, hub.ids, sources, name, rest)
+    account = walk(site, mend=True)
+    hub.bell.ring()
+    found = (f"{WRONG[what]}: {number}" for what, number in account.found.items() if number)
+    log.warning("mended the index: %s", ", ".join(found))
+
+
 def _starts(low: int, high: int, page: int, sample: int) -> Iterator[int]:
     """Ids behind which to look: one start for the whole, or several spread over the ids for a sample."""
     if high == 0:
@@ -237,7 +269,7 @@ def _judge_chunks(
     rest = [chunk for chunk in page if (chunk.space, chunk.ref) in known]
     unqueued: list[Chunk] = []
     if site.model:
-        unqueued = store.without_vector(connection, store.model_named(connection, site.model), rest)
+        unqueued = store.without_vector(connection, store.model_in_use(connection, site.model), rest)
     return orphans, store.wrong_words(connection, rest), unqueued
 
 

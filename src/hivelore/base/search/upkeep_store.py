@@ -175,15 +175,20 @@ def drop_extra_words(connection: Connection, rows: Sequence[tuple[str, int]]) ->
 # -- vectors and the list of those that wait ---------------------------------------------------------------------------
 
 
-def model_named(connection: Connection, name: str) -> int | None:
-    """The number of the embedder's model. A name that ends in `/0` stands for a model whose size is not known before it
-    is loaded: the latest of that name."""
+def model_in_use(connection: Connection, name: str) -> int | None:
+    """The number of the model whose vectors are looked after: the one that the settings name, or the one that was used
+    last where those name one that was never used here (its vectors are made by the server that starts with it).
+
+    A name that ends in `/0` stands for a model whose size is not known before it is loaded.
+    """
+    known = store.model_id(connection, name)
+    if known is not None:
+        return known
     stem, _, dims = name.rpartition("/")
-    if dims != "0":
-        return store.model_id(connection, name)
-    of_stem = models.c.name.startswith(f"{stem}/", autoescape=True)
-    found = connection.execute(select(models.c.id).where(of_stem).order_by(models.c.id.desc()).limit(1))
-    return found.scalar_one_or_none()
+    latest = select(models.c.id).order_by(models.c.id.desc()).limit(1)
+    of_stem = latest.where(models.c.name.startswith(f"{stem}/", autoescape=True)) if dims == "0" else latest
+    found = connection.execute(of_stem).scalar_one_or_none()
+    return found if found is not None else connection.execute(latest).scalar_one_or_none()
 
 
 def without_vector(connection: Connection, model: int | None, page: Sequence[Chunk]) -> list[Chunk]:

@@ -54,9 +54,15 @@ def hit(recalled: RecalledItem) -> dict[str, Any]:
 
 def searched(findings: Findings, namespaces: tuple[str, ...]) -> dict[str, Any]:
     """What a recall searched and what it could not."""
-    return {
+    shown: dict[str, Any] = {
         "namespaces": list(namespaces),
         "engines": list(findings.engines),
         "unavailable": dict(findings.unavailable),
         "pending": findings.pending,
     }
+    change = findings.handover
+    if change is not None:  # both models answer until the new one has a vector of every chunk
+        shown["models"] = {"current": change.model, "former": change.former, "answered": list(change.answered)}
+        if change.former_unavailable:
+            shown["models"]["former_unavailable"] = change.former_unavailable
+    return shown
