@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from sqlalchemy import Connection
-
 from hivelore.base.search import jobs, store
 from hivelore.base.search.model import Former, FormerVector, Handover, Place, Question
 from hivelore.base.search.signatures import cosines as cosines_of
@@ -97,25 +95,23 @@ def result(vector: Future[FormerVector] | None, timeout_s: float) -> FormerVecto
 def prepare(hub: Hub) -> None:
     """At a start: begin to load the former model, if there is one."""
     with hub.db.read() as connection:
-        former = _former(hub, connection)
-    hub.former.want(former)
+        former = store.former_model(connection, hub.embedder.model)
+    hub.former.want(_wanted(hub, former))
 
 
-def _former(hub: Hub, connection: Connection) -> Former | None:
-    name = hub.embedder.model
-    if name.endswith("/0"):  # the size, and so the name, is not known before it is loaded
-        return None
-    if hub.embedder.state().status == "off":
-        return None
-    return store.former_model(connection, name)
-
-
-def look(hub: Hub, v: View) -> Former | None:
-    """The former model that still has vectors. Sees to it that its embedder is there for the next question, or goes."""
-    former = _former(hub, v.connection)
+def look(hub: Hub, found: Former | None) -> Former | None:
+    """The former model, as a search found it in the store. Sees to it that its embedder is there for the next question,
+    or goes."""
+    former = _wanted(hub, found)
     if former != hub.former.wanted:
         hub.helpers.submit(hub.former.want, former)
     return former
+
+
+def _wanted(hub: Hub, found: Former | None) -> Former | None:
+    name = hub.embedder.model
+    # A size that is 0 is not known before the model is loaded, and neither is then its name.
+    return None if name.endswith("/0") or hub.embedder.state().status == "off" else found
 
 
 def told(hub: Hub, question: Question, former: Former | None) -> Handover | None:

@@ -102,7 +102,8 @@ class Words:
     """What the text index found for a question at one depth, or why it could not be asked.
 
     With it comes what can be read while the question's vector is still being made: the number of its model, those
-    vectors of the model, in half precision, that the found chunks have, and how many chunks of the scope wait for one.
+    vectors of the model, in half precision, that the found chunks have, how many chunks of the scope wait for one, and
+    which other model has vectors here.
     """
 
     candidates: tuple[Candidate, ...]
@@ -111,6 +112,7 @@ class Words:
     model: int | None = None
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     pending: int = 0
+    former: Former | None = None
 
 
 @dataclass(frozen=True, slots=True)

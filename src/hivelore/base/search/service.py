@@ -116,7 +116,7 @@ def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters
         except Exception:
             log.exception("the text index could not be searched")
             unavailable = "unavailable: the text index does not answer; run `hivelore doctor`"
-    model = store.model_id(v.connection, question.model)
+    model, former = store.models_here(v.connection, question.model)
     vectors: Mapping[int, bytes] = {}
     if found and model is not None and question.vector is not None:
         try:
@@ -124,7 +124,7 @@ def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters
                 vectors = engine.vectors_of(v.connection, model, [each.chunk for each in found])
         except Exception:  # the search of the vectors will meet it too, and say so
             log.exception("the vectors of the found chunks could not be read")
-    return Words(tuple(found), depth, unavailable, model, vectors, store.pending_count(v, scope))
+    return Words(tuple(found), depth, unavailable, model, vectors, store.pending_count(v, scope), former)
 
 
 def settle(call: Call, scope: Scope) -> None:
@@ -159,7 +159,6 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
     unavailable = dict(question.unavailable)
     wanted = request.offset + request.limit
     ranked: list[_Ranked] = []
-    former = handover.look(hub, v)
     depth = POOL
     while True:
         if words is None or words.depth != depth:
@@ -179,7 +178,7 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
         engines=tuple(engines),
         unavailable=unavailable,
         pending=words.pending,
-        handover=handover.told(hub, question, former),
+        handover=handover.told(hub, question, handover.look(hub, words.former)),
     )
 
 

@@ -241,15 +241,22 @@ def model_id(connection: Any, name: str) -> int | None:
     return None if found is None else int(found)
 
 
+def models_here(connection: Any, name: str) -> tuple[int | None, Former | None]:
+    """The number of the model with this name, as `model_id` gives it, and the latest other one that still has
+    vectors."""
+    rows = connection.execute(_MODELS_HERE, {"name": name}).all()
+    known = next((int(row.id) for row in rows if row.name == name), None)
+    return known, next((Former(int(row.id), row.name) for row in rows if row.name != name), None)
+
+
 def former_model(connection: Any, name: str) -> Former | None:
     """The latest model other than `name` that still has vectors."""
-    row = connection.execute(_FORMER, {"name": name}).first()
-    return Former(int(row.id), str(row.name)) if row is not None else None
+    return models_here(connection, name)[1]
 
 
-_FORMER = text(
-    "SELECT id, name FROM search_model WHERE name <> :name "
-    "AND EXISTS (SELECT 1 FROM search_vector WHERE search_vector.model = search_model.id) ORDER BY id DESC LIMIT 1"
+_MODELS_HERE = text(
+    "SELECT id, name FROM search_model WHERE name = :name "
+    "OR EXISTS (SELECT 1 FROM search_vector WHERE search_vector.model = search_model.id) ORDER BY id DESC"
 )
 
 
