@@ -101,14 +101,15 @@ class Question:
 class Words:
     """What the text index found for a question at one depth, or why it could not be asked.
 
-    With it comes what can be read while the question's vector is still being made: the number of its model, those
-    vectors of the model, in half precision, that the found chunks have, how many chunks of the scope wait for one, and
-    which other model has vectors here.
+    With it comes what can be read while the question's vector is still being made: how often the found chunks hold the
+    terms, the number of the model, those of its vectors, in half precision, that the found chunks have, how many chunks
+    of the scope wait for one, and which other model has vectors here.
     """
 
     candidates: tuple[Candidate, ...]
     depth: int
     unavailable: str = ""
+    counts: Mapping[int, TermCounts] = field(default_factory=dict)
     model: int | None = None
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     pending: int = 0
@@ -156,6 +157,13 @@ class Findings:
     unavailable: Mapping[str, str]
     pending: int
     handover: Handover | None = None
+
+
+class TermCounts(NamedTuple):
+    """How long a chunk is, in tokens, and how often it holds each term of a question, in the question's order."""
+
+    length: int
+    found: tuple[int, ...]
 
 
 class Place(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import UserDefinedType
 
-from hivelore.base.search.model import Candidate, Place
+from hivelore.base.search.model import Candidate, Place, TermCounts
 from hivelore.base.search.tables import PLACE, chunks, token_rows, vectors
 
 RESCORED = 300  # candidates that get a BM25 score
@@ -168,19 +168,35 @@ def _idf(total: int, frequency: int) -> float:
     return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6) if total > frequency else 1e-6
 
 
-def _bm25(tsvector: str, idf: dict[str, float], average: float) -> float:
-    """BM25 of one chunk from the text form of its tsvector (`'foo':1,4 'bar':2`)."""
+def _counts(tsvector: str, terms: Iterable[str]) -> TermCounts:
+    """What a chunk holds of the terms, from the text form of its tsvector (`'foo':1,4 'bar':2`)."""
     frequencies = {
         token.replace("''", "'").replace("\\\\", "\\"): positions.count(",") + 1
         for token, positions in re.findall(r"'((?:[^']|'')*)':([\d,]+)", tsvector)
     }
-    length = sum(frequencies.values())
+    found = tuple(
+        sum(n for token, n in frequencies.items() if token.startswith(term[:-1]))
+        if term.endswith("*")
+        else frequencies.get(term, 0)
+        for term in terms
+    )
+    return TermCounts(sum(frequencies.values()), found)
+
+
+def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
+    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
+    # By way of the chunks, which have an index of their ids alone.
+    same = and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)
+    statement = select(chunks.c.id, cast(token_rows.c.tokens, Text)).select_from(chunks.join(token_rows, same))
+    statement = statement.where(among(chunks.c.id, "ids"))
+    return {id: _counts(tsvector, terms) for id, tsvector in connection.execute(statement, {"ids": listed(ids)})}
+
+
+def _bm25(tsvector: str, idf: dict[str, float], average: float) -> float:
+    """BM25 of one chunk."""
+    length, counted = _counts(tsvector, idf)
     score = 0.0
-    for term, weight in idf.items():
-        if term.endswith("*"):
-            found = sum(n for token, n in frequencies.items() if token.startswith(term[:-1]))
-        else:
-            found = frequencies.get(term, 0)
+    for found, weight in zip(counted, idf.values(), strict=True):
         if found:
             score += weight * found * (K1 + 1) / (found + K1 * (1 - B + B * length / average))
     return score

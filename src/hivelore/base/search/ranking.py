@@ -1,48 +1,178 @@
 """How the two engines' candidates become one ranked list. Pure functions, no SQL.
 
-Both scores of every candidate are known before fusing: a text hit gets its cosine from its vector row, a vector hit
-that does not match the text scores zero there. Fusing scores (not ranks) lets either engine be confident: equal-weight
-reciprocal rank fusion loses to the text index alone on the evaluation data.
+The engines only propose. All candidates of a question form a pool, and each is scored anew by its words and by its
+vector, whichever engine led to it. Both scores are relative to the pool: a word that most candidates hold, or a
+direction in which all their vectors point, says nothing about which of them is meant (the name of a speaker in a
+conversation with that speaker). So the document frequencies of BM25 are those within the pool, and the mean of the
+pool's vectors is taken from the question and the candidates before their cosine. Nothing of it is stored, and both
+stores score alike.
 
-    score = w * bm25 / max(best bm25, SOLID_TERM_SCORE * terms)  +  (1 - w) * (cosine - low) / (high - low)
+    words   = bm25 / max(best bm25, COVERED * sum of idf)
+    meaning = s * centred cosine / NEAR + (1 - s) * (cosine - low) / (high - low),  s = n / (n + SETTLED_POOL)
+    own     = w * words + (1 - w) * meaning
+    score   = own + what the neighbours in time add, over 1 where the best is above
 
-The first denominator keeps a poor best text match poor: when even the best chunk holds only the common words of a
-question, the vectors decide. `low` and `high` are the embedder's `cosine_range`. `w` and SOLID_TERM_SCORE were
-chosen on LoCoMo, BEAM-100K, JSQuAD, CMRC 2018, XQuAD-en, CoSQA and a coding project: the smallest text share at
-which no set is worse than the text index alone (docs/benchmarks.md has the figures).
+The share `w` of the words follows from the question: more when it has many terms, less when its nearest vectors stand
+out from the others. `docs/ranking.md` tells how the constants were chosen and confirmed, and what each part is worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-TEXT_SHARE = 0.6
-SOLID_TERM_SCORE = 3.0
+import numpy as np
+from numpy.typing import NDArray
+
+from hivelore.base.search.model import Place, TermCounts
+from hivelore.base.search.signatures import half_to_full
+
+Floats = NDArray[np.float32]
+
+K1, B = 0.8, 0.5  # of BM25: repeats and length count less than by the usual 1.2 and 0.75, because chunks are short
+COVERED = 0.8  # the best chunk gets full marks for words when it reaches this much per idf of the question
+ENDING_WEIGHT = 0.6  # of a pair of characters with hiragana, which is mostly grammar
+
+NEAR = 0.55  # the centred cosine of a clear match
+SETTLED_POOL = 20  # as many candidates count as much as the plain cosine does
+
+SHARE_BASE = -0.3  # the logit of the words' share ...
+SHARE_PER_GAP = -1.0  # ... per cosine between the best and the ODD_RANK-th candidate, beyond USUAL_GAP
+SHARE_PER_TERMS = 0.6  # ... per natural logarithm of the number of terms, beyond USUAL_TERMS
+USUAL_GAP, USUAL_TERMS, ODD_RANK = 0.28, 2.0, 20
+
+NEIGHBOURS = ((1, 0.2), (2, 0.14))  # how many places away, and the share of its score that a neighbour adds
+NEIGHBOUR_MS = 3_600_000  # what happened further apart is no context
+SELF_CONTAINED_TOKENS = 30  # a longer chunk needs its neighbours less, by the square of its length
 
 
-def fuse(
-    text_scores: Mapping[int, float],
-    cosines: Mapping[int, float],
-    *,
-    terms: int,
-    cosine_range: tuple[float, float],
-) -> dict[int, float]:
-    """One score per chunk, mostly within 0...1, higher is better. `terms` is how many terms the question has.
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates of a question, in the order of their ids.
 
-    Without any cosine the text score alone counts, with its best hit at 1.
+    `counts` are None for a chunk whose words are not known. `vectors` are of unit length, a row for each place (index
+    in `ids`) in `embedded`. `cosines` are known from elsewhere for chunks that have none, by place.
     """
-    best = max(text_scores.values(), default=0.0)
-    if not cosines:
-        return {chunk: score / best if best > 0 else 0.0 for chunk, score in text_scores.items()}
-    scale = max(best, SOLID_TERM_SCORE * terms, 1e-9)
-    low, high = cosine_range
-    return {
-        chunk: TEXT_SHARE * text_scores.get(chunk, 0.0) / scale
-        + (1 - TEXT_SHARE) * (cosines.get(chunk, low) - low) / (high - low)
-        for chunk in text_scores.keys() | cosines.keys()
-    }
+
+    ids: Sequence[int]
+    places: Sequence[Place]
+    counts: Sequence[TermCounts | None]
+    embedded: NDArray[np.intp]
+    vectors: Floats
+    cosines: Mapping[int, float]
 
 
-def shown(score: float) -> float:
-    """A score as answers show it: within 0...1."""
-    return min(max(score, 0.0), 1.0)
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A score in 0...1 for each candidate, and its plain cosine (None without a vector)."""
+
+    scores: list[float]
+    cosines: list[float | None]
+
+
+def pool(
+    ids: Sequence[int],
+    places: Mapping[int, Place],
+    counts: Mapping[int, TermCounts],
+    vectors: Mapping[int, bytes],
+    cosines: Mapping[int, float],
+) -> Pool:
+    """The candidates with these ids (sorted). `vectors` are in half precision; `cosines` are those of chunks without
+    one that another model has told."""
+    embedded = [index for index, id in enumerate(ids) if id in vectors]
+    rows = half_to_full([vectors[ids[index]] for index in embedded]) if embedded else np.zeros((0, 1), np.float32)
+    rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-6)[:, None]
+    told = {index: cosines[id] for index, id in enumerate(ids) if id in cosines and id not in vectors}
+    at = np.array(embedded, np.intp)
+    return Pool(ids, [places[id] for id in ids], [counts.get(id) for id in ids], at, rows, told)
+
+
+def score(pool: Pool, terms: Sequence[str], query: bytes | None, cosine_range: tuple[float, float]) -> Scores:
+    """Score the candidates of a question with these terms and this vector (float32, unit length); either may be
+    missing."""
+    size = len(pool.ids)
+    if size == 0:
+        return Scores([], [])
+    words, lengths = _words(pool, terms)
+    cosines = np.full(size, np.nan, np.float32)
+    meaning, gap, (low, high) = np.zeros(size, np.float32), USUAL_GAP, cosine_range
+    if query is not None and len(pool.embedded):
+        asked = np.frombuffer(query, "<f4")
+        plain = pool.vectors @ asked
+        cosines[pool.embedded] = plain
+        meaning[pool.embedded], gap = _meaning(pool.vectors, asked, (plain - low) / (high - low))
+    for index, cosine in pool.cosines.items():
+        cosines[index], meaning[index] = cosine, (cosine - low) / (high - low)
+    known = [None if cosine != cosine else cosine for cosine in cosines.tolist()]
+    if any(cosine is not None for cosine in known):
+        share = _text_share(len(terms), gap) if terms else 0.0
+        own = share * words + (1 - share) * meaning
+    else:
+        own = words / max(float(words.max()), 1e-9)
+    total = own + _from_neighbours(pool, own, lengths)
+    return Scores(np.clip(total / max(float(total.max()), 1.0), 0.0, 1.0).tolist(), known)
+
+
+def _words(pool: Pool, terms: Sequence[str]) -> tuple[Floats, Floats]:
+    """What the words say, and the length of each chunk in tokens."""
+    size = len(pool.ids)
+    known = [each for each in pool.counts if each is not None]
+    lengths = np.array([each.length if each else 0 for each in pool.counts], np.float32)
+    if not terms or not known:
+        return np.zeros(size, np.float32), lengths
+    nothing = (0,) * len(terms)
+    counts = np.array([each.found if each else nothing for each in pool.counts], np.float32)
+    holding = (counts > 0).sum(axis=0)
+    idf = np.log1p((size - holding + 0.5) / (holding + 0.5)) * (holding > 0) * [_weight(term) for term in terms]
+    average = max(float(lengths.sum()) / len(known), 1.0)
+    saturation = K1 * (1 - B + B * lengths / average)
+    bm25 = (idf * counts * (K1 + 1) / (counts + saturation[:, None])).sum(axis=1)
+    scale = max(float(bm25.max()), COVERED * float(idf.sum()), 1e-9)
+    return (bm25 / scale).astype(np.float32), lengths
+
+
+def _weight(term: str) -> float:
+    return ENDING_WEIGHT if len(term) == 2 and any("\u3041" <= char <= "\u309f" for char in term) else 1.0
+
+
+def _meaning(rows: Floats, query: Floats, plain: Floats) -> tuple[Floats, float]:
+    """What the vectors say, given what the plain cosines say, and how far the nearest stand out."""
+    mean = rows.mean(axis=0)
+    off, asked = rows - mean, query - mean
+    lengths = np.sqrt(np.einsum("ij,ij->i", off, off)) * float(np.sqrt(asked @ asked))
+    centred = off @ asked / np.maximum(lengths, 1e-6)
+    settled = len(rows) / (len(rows) + SETTLED_POOL)
+    best_first = np.sort(centred)[::-1]
+    gap = float(best_first[0] - best_first[min(ODD_RANK, len(centred)) - 1])
+    said: Floats = settled * centred / NEAR + (1 - settled) * plain
+    return said, gap
+
+
+def _text_share(terms: int, gap: float) -> float:
+    """How much the words count for a question."""
+    logit = SHARE_BASE + SHARE_PER_GAP * (gap - USUAL_GAP) + SHARE_PER_TERMS * (math.log(terms) - USUAL_TERMS)
+    return 1 / (1 + math.exp(-logit))
+
+
+def _from_neighbours(pool: Pool, own: Floats, lengths: Floats) -> Floats:
+    """What candidates gain from those that were stored right before and after them.
+
+    A turn of a conversation answers the one before it, and says little without it. Ids follow the order of storing. The
+    chunks of one memory are no neighbours: the best of them stands for it anyway.
+    """
+    added = np.zeros(len(pool.ids), np.float32)
+    at = {id: index for index, id in enumerate(pool.ids)}
+    positive = np.maximum(own, 0.0)
+    for distance, share in NEIGHBOURS:
+        for index, id in enumerate(pool.ids):
+            other = at.get(id + distance)
+            if other is not None and _in_context(pool.places[index], pool.places[other]):
+                added[index] += share * positive[other]
+                added[other] += share * positive[index]
+    needed = np.minimum(SELF_CONTAINED_TOKENS / np.maximum(lengths, 1.0), 1.0) ** 2
+    return added * needed
+
+
+def _in_context(one: Place, other: Place) -> bool:
+    return one.space == other.space and one.ref != other.ref and abs(one.event_ms - other.event_ms) <= NEIGHBOUR_MS

@@ -31,9 +31,9 @@ from hivelore.base.search.model import (
     Place,
     Question,
     Request,
+    TermCounts,
     Words,
 )
-from hivelore.base.search.signatures import cosines as cosines_of
 from hivelore.base.search.tokens import query_terms
 from hivelore.core.actor import Scope
 from hivelore.core.errors import HiveloreError
@@ -105,26 +105,30 @@ def ask(hub: Hub, query: str) -> Question:
 def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters, depth: int = POOL) -> Words:
     """Ask the text index for the best `depth` chunks, and read ahead what their ranking will need."""
     found: Sequence[Candidate] = ()
+    counts: Mapping[int, TermCounts] = {}
     unavailable = ""
     engine = store.engine(v)
     if question.terms:
         try:
             with _shielded(v):
                 found = engine.match_text(v.connection, question.terms, store.conditions(v, scope, filters), depth)
+                counts = engine.counts_of(v.connection, question.terms, [each.chunk for each in found])
         except HiveloreError:
             raise
         except Exception:
             log.exception("the text index could not be searched")
             unavailable = "unavailable: the text index does not answer; run `hivelore doctor`"
-    model, former = store.models_here(v.connection, question.model)
+    model, former = None, None
     vectors: Mapping[int, bytes] = {}
-    if found and model is not None and question.vector is not None:
-        try:
-            with _shielded(v):
+    try:
+        with _shielded(v):
+            model, former = store.models_here(v.connection, question.model)
+            if found and model is not None and question.vector is not None:
                 vectors = engine.vectors_of(v.connection, model, [each.chunk for each in found])
-        except Exception:  # the search of the vectors will meet it too, and say so
-            log.exception("the vectors of the found chunks could not be read")
-    return Words(tuple(found), depth, unavailable, model, vectors, store.pending_count(v, scope), former)
+    except Exception:  # the search of the vectors will meet it too, and say so
+        log.exception("the vectors of the found chunks could not be read")
+    pending = store.pending_count(v, scope)
+    return Words(tuple(found), depth, unavailable, counts, model, vectors, pending, former)
 
 
 def settle(call: Call, scope: Scope) -> None:
@@ -298,26 +302,32 @@ def _rank(
         unknown = [chunk for chunk in dict.fromkeys((*places, *vector_found)) if chunk not in vectors]
         for chunk, vector, place in store.engine(v).neighbours(v.connection, model, unknown, v.now_ms):
             vectors[chunk], places[chunk] = vector, place
-    cosines = dict(zip(vectors, cosines_of(question.vector, list(vectors.values())), strict=True))
-    gone = sum(chunk not in cosines for chunk in vector_found)
+    elsewhere: dict[int, float] = {}
     if question.former is not None:
-        rest = [chunk for chunk in dict.fromkeys((*places, *former_found)) if chunk not in cosines]
+        rest = [chunk for chunk in dict.fromkeys((*places, *former_found)) if chunk not in vectors]
         for chunk, cosine, place in handover.cosines(v, question, rest):
-            cosines[chunk], places[chunk] = cosine, place
-    text_scores = {each.chunk: each.score for each in words.candidates}
-    fused = ranking.fuse(text_scores, cosines, terms=len(question.terms), cosine_range=question.cosine_range)
-    text_ranks = {chunk: rank for rank, chunk in enumerate(text_scores, 1)}
+            elsewhere[chunk], places[chunk] = cosine, place
+    ids = sorted(places)
+    counts = dict(words.counts)
+    terms = () if words.unavailable else question.terms
+    if terms:
+        counts |= store.engine(v).counts_of(v.connection, terms, [id for id in ids if id not in counts])
+    pool = ranking.pool(ids, places, counts, vectors, elsewhere)
+    scored = ranking.score(pool, terms, question.vector, question.cosine_range)
+    cosines = {id: cosine for id, cosine in zip(ids, scored.cosines, strict=True) if cosine is not None}
+    text_ranks = {each.chunk: rank for rank, each in enumerate(words.candidates, 1)}
     found = dict.fromkeys((*vector_found, *former_found))
     near = sorted((chunk for chunk in found if chunk in cosines), key=lambda chunk: -cosines[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
     best: dict[tuple[str, str], _Ranked] = {}
-    for _, _, chunk in sorted((-score, -places[chunk].event_ms, chunk) for chunk, score in fused.items()):
+    for negative, _, chunk in sorted(
+        (-score, -places[id].event_ms, id) for id, score in zip(ids, scored.scores, strict=True)
+    ):
         place = places[chunk]
         if (place.space, place.piece) not in best:
-            score = ranking.shown(fused[chunk])
             ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
-            best[place.space, place.piece] = _Ranked(chunk, place, score, cosines.get(chunk), *ranks)
-    return list(best.values()), gone
+            best[place.space, place.piece] = _Ranked(chunk, place, -negative, cosines.get(chunk), *ranks)
+    return list(best.values()), sum(chunk not in vectors for chunk in vector_found)
 
 
 def _hits(v: View, page: Sequence[_Ranked]) -> tuple[Hit, ...]:

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-from hivelore.base.search.model import Candidate, Place
+from hivelore.base.search.model import Candidate, Place, TermCounts
 from hivelore.base.search.tables import PLACE, chunks
 
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
@@ -119,12 +119,27 @@ def _quoted(term: str) -> str:
 
 
 _AMONG_IDS = "IN (SELECT value FROM json_each(:ids))"
+_TOKENS = text(f"SELECT rowid, tokens FROM search_text WHERE rowid {_AMONG_IDS}")
 _VECTORS = text(f"SELECT chunk, vec FROM search_vector WHERE chunk {_AMONG_IDS} AND model = :model")
 _NEIGHBOURS = text(
     "SELECT c.id, v.vec, c.kind, c.ref, c.piece, c.space, c.event_ms FROM search_chunk c "
     "JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space "
     f"WHERE c.id {_AMONG_IDS} AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)"
 )
+
+
+def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
+    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
+    words = [(term.removesuffix("*"), " " + (term[:-1] if term.endswith("*") else f"{term} ")) for term in terms]
+    nothing = (0,) * len(terms)
+    counted: dict[int, TermCounts] = {}
+    for id, tokens in connection.execute(_TOKENS, {"ids": listed(ids)}).all():
+        found = nothing
+        if any(word in tokens for word, _ in words):  # most chunks that only the vectors found hold none
+            apart = f" {tokens.replace(' ', '  ')} "
+            found = tuple([apart.count(spaced) if word in tokens else 0 for word, spaced in words])
+        counted[id] = TermCounts(tokens.count(" ") + 1, found)
+    return counted
 
 
 def vectors_of(connection: Connection, model: int, ids: Sequence[int]) -> dict[int, bytes]:
