@@ -171,7 +171,8 @@ def _from_neighbours(pool: Pool, own: Floats, lengths: Floats) -> Floats:
                 added[index] += share * positive[other]
                 added[other] += share * positive[index]
     needed = np.minimum(SELF_CONTAINED_TOKENS / np.maximum(lengths, 1.0), 1.0) ** 2
-    return added * needed
+    gained: Floats = added * needed
+    return gained
 
 
 def _in_context(one: Place, other: Place) -> bool:
