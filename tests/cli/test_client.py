@@ -71,6 +71,11 @@ def test_add_sends_the_text_with_title_tags_layer_and_source(run, at):
     }
 
 
+def test_add_names_what_the_text_corrects(run, at):
+    assert run("add", "We deploy on Fridays.", "--supersedes", "trace_0123456789abcdef0123").code == 0
+    assert at.asked[0].body == {"content": "We deploy on Fridays.", "supersedes": "trace_0123456789abcdef0123"}
+
+
 def test_add_reads_standard_input(process, at):
     ran = process("add", "-", stdin="first line\n第二行\n".encode())
     assert ran.code == 0

@@ -126,6 +126,7 @@ COMMANDS: tuple[Command, ...] = (
             Option("--title", "TEXT", "Title (default: the first line)."),
             Option("--tags", "A,B", "Tags to find it by."),
             Option("--layer", "NAME", "L1 (default), L2, L3 or Skill."),
+            Option("--supersedes", "ID", "A memory that this one corrects; it is kept, ranked below."),
             _JSON,
         ),
         groups=(_SERVER,),

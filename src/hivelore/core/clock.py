@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from hivelore.core.errors import Invalid
 
@@ -37,6 +39,21 @@ class ManualClock:
     def advance(self, *, ms: int = 0, seconds: int = 0, minutes: int = 0, days: int = 0) -> None:
         """Move forward by the sum of the given spans."""
         self.at_ms += ms + seconds * 1000 + minutes * 60_000 + days * 86_400_000
+
+
+@cache
+def zone_named(name: str) -> tzinfo:
+    """The time zone of an IANA name; UTC needs no time zone data on the machine. Raises as `ZoneInfo` does."""
+    return UTC if name.upper() == "UTC" else ZoneInfo(name)
+
+
+def is_zone(name: str) -> bool:
+    """Whether this machine knows a time zone of that name."""
+    try:
+        zone_named(name)
+    except (ValueError, OSError, KeyError):
+        return False
+    return True
 
 
 def iso_utc(ms: int) -> str:

@@ -121,6 +121,11 @@ class Settings:
         aliases=("POLYMNEMO_LIST_LIMIT",),
         group="memory",
     )
+    timezone: str = _setting(
+        "UTC",
+        'Where the days of a question such as "yesterday" begin: an IANA name such as `Asia/Tokyo`.',
+        group="memory",
+    )
     chunk_tokens: int = _setting(
         120,
         "Target size of a chunk, the unit of search, in tokens.",

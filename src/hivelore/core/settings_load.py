@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hivelore.core.clock import is_zone
 from hivelore.core.errors import Invalid
 from hivelore.core.settings import Settings, setting_names
 
@@ -476,14 +477,8 @@ def _absolute(path: str, references: Mapping[str, str]) -> str:
 
 def _wrong(name: str, value: object) -> _Problem:
     """Say what was wanted and what came: the value itself unless it is secret, else its kind."""
-    kinds = {
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "a mapping",
-        str: "a text",
-    }
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    kinds |= {dict: "a mapping", str: "a text"}
     came = kinds.get(type(value), "something else")
     quoted_hint = " Put it in quotes." if kind_of(name) == "text" and not isinstance(value, str | list | dict) else ""
     hint = ""
@@ -569,6 +564,8 @@ def _value_problems(settings: Settings) -> Iterator[str]:
         yield "HIVELORE_SHARED_NAMESPACES must name namespaces; * means everything that is readable."
     if not re.fullmatch(r"/[^\s?#]+", settings.mcp_path):
         yield "HIVELORE_MCP_PATH must begin with / and name a path without spaces, ? or #."
+    if not is_zone(settings.timezone):
+        yield "HIVELORE_TIMEZONE must be UTC or a time zone that this machine knows, such as Europe/Berlin."
     if any("/" in host for host in settings.allowed_hosts):
         yield "HIVELORE_ALLOWED_HOSTS must hold hosts such as memory.example.com or 10.0.0.5:8420, not URLs."
     if any(not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/]+", origin) for origin in settings.allowed_origins):

@@ -8,6 +8,8 @@ from typing import Any
 from hivelore.core.actor import Space
 from hivelore.core.errors import Conflict, NotFound
 
+ACTIVE, SUPERSEDED = "active", "superseded"
+SUPERSEDES = "supersedes"  # the relation of a correction to what it corrects
 LAYERS = ("trace", "policy", "world_model", "skill")
 
 
@@ -92,7 +94,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory, or one part of it, as lists and recalls show it. `memory` is the id of the whole."""
+    """A memory, or one part of it, as lists and recalls show it. `memory` is the id of the whole.
+
+    `superseded_by` is the memory that took its place, `supersedes` are those whose place it took (only where one memory
+    is read by its id).
+    """
 
     id: str
     memory: str
@@ -113,3 +119,5 @@ class Item:
     event_ms: int
     created_ms: int
     updated_ms: int
+    superseded_by: str = ""
+    supersedes: tuple[str, ...] = ()

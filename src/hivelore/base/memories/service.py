@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from hivelore.base.identity import store as identity
-from hivelore.base.memories import store
-from hivelore.base.memories.model import Draft, Memory, Part
+from hivelore.base.memories import links, store
+from hivelore.base.memories.model import ACTIVE, SUPERSEDED, SUPERSEDES, Draft, Memory, Part
 from hivelore.base.memories.searched import searched_text
 from hivelore.base.search import store as search
 from hivelore.base.search.model import Entry, Piece
@@ -85,9 +85,31 @@ def remove(w: Work, memory: Memory) -> bool:
     """
     if not store.lock(w, memory):
         return False
+    _hand_on(w, memory)
     search.drop(w, memory.space, memory.id)
     store.delete(w, memory)
     return True
+
+
+def supersede(w: Work, old: Memory, new: Memory) -> None:
+    """Say that one memory takes the place of another in the same space; the old one stays, ranked below the new."""
+    links.link(w, new.space, new.id, SUPERSEDES, old.id)
+    _mark(w, old.space, old.id, SUPERSEDED)
+
+
+def _hand_on(w: Work, memory: Memory) -> None:
+    """Before a correction goes: what it corrected is superseded by its own corrections, or holds again."""
+    newer = links.direct(w, memory.space, memory.id)
+    for old in links.corrected(w, memory.space, memory.id):
+        for correction in newer:
+            links.link(w, memory.space, correction, SUPERSEDES, old)
+        if links.direct(w, memory.space, old) == [memory.id]:
+            _mark(w, memory.space, old, ACTIVE)
+
+
+def _mark(w: Work, space: str, id: str, status: str) -> None:
+    links.set_status(w, space, id, status)
+    search.mark(w, space, id, status)
 
 
 def forget_earlier(w: Work, memory: Memory) -> None:

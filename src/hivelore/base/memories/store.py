@@ -329,7 +329,7 @@ def by_id_prefix(v: View, prefix: str) -> Memory | None:
 
 def _one(v: View, condition: ColumnElement[bool], *, with_parts: bool = False) -> Memory | None:
     """One unexpired memory. A single part, all that is left of a long text, is read only when asked for."""
-    row = v.connection.execute(select(memories).where(condition, _unexpired(v))).first()
+    row = v.connection.execute(select(memories).where(condition, unexpired(v))).first()
     if row is None:
         return None
     found: tuple[Part, ...] = ()
@@ -366,7 +366,8 @@ def _one(v: View, condition: ColumnElement[bool], *, with_parts: bool = False) -
     )
 
 
-def _unexpired(v: View) -> ColumnElement[bool]:
+def unexpired(v: View) -> ColumnElement[bool]:
+    """The condition that a memory has not expired."""
     return or_(memories.c.expires_ms.is_(None), memories.c.expires_ms > v.now_ms)
 
 
@@ -429,7 +430,7 @@ def _as_items(v: View, rows: Sequence[Row[Any]]) -> list[Item]:
 def page(v: View, scope: Scope, position: Position, limit: int) -> list[Item]:
     """Items of a scope, newest first; ties by id, then by order within the memory."""
     seq = func.coalesce(parts.c.seq, 0)
-    newest = select(memories.c.space, memories.c.id).where(identity.visible(v, memories.c.space, scope), _unexpired(v))
+    newest = select(memories.c.space, memories.c.id).where(identity.visible(v, memories.c.space, scope), unexpired(v))
     statement = _items()
     if isinstance(position, After):
         at = tuple_(memories.c.created_ms, memories.c.id)
@@ -478,18 +479,6 @@ def _wanted_items() -> Select[Any]:
         memories.c.id.in_(bindparam("refs", expanding=True)),
         or_(parts.c.id.is_(None), parts.c.id.in_(bindparam("pieces", expanding=True))),
     )
-
-
-def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -> bool:
-    """Connect two memories; False when they were connected already."""
-    row = {
-        "space": space,
-        "from_memory": from_memory,
-        "relation": relation,
-        "to_memory": to_memory,
-        "created_ms": w.now_ms,
-    }
-    return insert_if_absent(w.connection, links, row)
 
 
 def statistics(connection: Any) -> dict[str, int]:

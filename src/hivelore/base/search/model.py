@@ -5,10 +5,11 @@ Those that are made by the hundred in one search are named tuples, which cost a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hivelore.base.search.when import When
 from hivelore.core.actor import Scope
 
 TEXT, VECTORS = "text", "vectors"
@@ -86,7 +87,8 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query made ready outside any transaction: its terms, and its vector if the embedder could give one."""
+    """A query made ready outside any transaction: its terms, its vector if the embedder could give one, and the
+    stretches of time it names."""
 
     text: str
     terms: tuple[str, ...]
@@ -95,6 +97,7 @@ class Question:
     cosine_range: tuple[float, float]
     unavailable: Mapping[str, str] = field(default_factory=dict)
     former: FormerVector | None = None
+    whens: tuple[When, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One search: a question within a scope."""
+    """One search: a question within a scope. `corrections` names, for superseded memories by id, what took their
+    place, as far as anything did."""
 
     question: Question
     scope: Scope
@@ -126,10 +130,14 @@ class Request:
     limit: int = 8
     offset: int = 0
     engines: Sequence[str] = ENGINES  # those that `begin` asked
+    corrections: Callable[[Sequence[str]], Mapping[str, str]] | None = None
 
 
 class Hit(NamedTuple):
     """The best chunk of one piece. Ranks start at 1; None means that the engine did not return it.
+
+    `older_version_of` is the id of a hit that says the same with a newer value; `copies` are ids of memories with the
+    same text, which are no hits of their own.
 
     `score` lies in 0…1 and orders the hits; `cosine` is the plain similarity where a vector is known.
     """
@@ -145,11 +153,14 @@ class Hit(NamedTuple):
     cosine: float | None
     text_rank: int | None
     vector_rank: int | None
+    older_version_of: str = ""
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Hits, and what was searched: engines that answered, engines that did not and why, chunks without a vector yet."""
+    """Hits, and what was searched: engines that answered, engines that did not and why, chunks without a vector yet,
+    and how the time that the question names was read."""
 
     hits: tuple[Hit, ...]
     more: bool
@@ -157,6 +168,7 @@ class Findings:
     unavailable: Mapping[str, str]
     pending: int
     handover: Handover | None = None
+    whens: tuple[When, ...] = ()
 
 
 class TermCounts(NamedTuple):
@@ -167,13 +179,15 @@ class TermCounts(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a chunk belongs: its entry, the piece of it, and when that happened."""
+    """Where a chunk belongs: its entry, the piece of it, when that happened and what it is."""
 
     kind: str
     ref: str
     piece: str
     space: str
     event_ms: int
+    status: str = "active"
+    layer: str = ""
 
 
 class Candidate(NamedTuple):

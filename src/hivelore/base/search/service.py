@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hivelore.base.identity import store as identity
-from hivelore.base.search import handover, ranking, store
+from hivelore.base.search import handover, priors, ranking, store, versions
 from hivelore.base.search.model import (
     ENGINES,
     TEXT,
@@ -34,18 +34,23 @@ from hivelore.base.search.model import (
     TermCounts,
     Words,
 )
-from hivelore.base.search.tokens import query_terms
+from hivelore.base.search.tokens import query_terms, tokens
+from hivelore.base.search.when import When, understood
 from hivelore.core.actor import Scope
+from hivelore.core.clock import zone_named
 from hivelore.core.errors import HiveloreError
 from hivelore.sql.types import full_vector_literal
 from hivelore.work import Call, Hub, View
 
 log = logging.getLogger("hivelore.search")
 
+Texts = Mapping[int, tuple[str, int, str]]  # text, start and context of chunks
+
 POOL = 80  # candidates that each engine proposes at first
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
 QUERY_TIMEOUT_S = 3.0  # then words answer alone
+EVENT_DEPTH = 5  # memories among which the event of "before the migration" is looked for
 QUERY_EMBED_CHARS = 2_000  # a longer query is a document; its beginning says what it is about
 
 
@@ -68,6 +73,8 @@ class Asking:
     def question(self) -> Question:
         """Wait for the vector. Never raises for the embedder: what it could not do stands in `unavailable`."""
         embedder, vector, unavailable = self.hub.embedder, None, self.unavailable
+        zone = zone_named(self.hub.settings.timezone)
+        whens = understood(self.text, self.hub.clock.now_ms(), zone)  # while the model works
         if self.vector is not None:
             try:
                 vector = self.vector.result(QUERY_TIMEOUT_S)
@@ -77,7 +84,7 @@ class Asking:
                 unavailable = f"unavailable: the embedding model did not answer within {QUERY_TIMEOUT_S:g} s"
         former = handover.result(self.former, QUERY_TIMEOUT_S)
         reasons = {VECTORS: unavailable} if unavailable and former is None else {}
-        return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons, former)
+        return Question(self.text, self.terms, vector, embedder.model, embedder.cosine_range, reasons, former, whens)
 
 
 def begin(hub: Hub, query: str, engines: Sequence[str] = ENGINES) -> Asking:
@@ -158,18 +165,24 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
 
     The order must not depend on the page that is asked for, or pages would repeat and skip hits. So the engines are
     asked to fixed depths: what the first round finds comes first, in its order, then what only the next one finds.
+    For the same reason copies and versions are looked for among the best of the first round, whatever the page.
     """
     question = request.question
+    whens = _with_events(v, request)
     unavailable = dict(question.unavailable)
     wanted = request.offset + request.limit
     ranked: list[_Ranked] = []
+    texts: Texts = {}
+    folded: set[tuple[str, str]] = set()
     depth = POOL
     while True:
         if words is None or words.depth != depth:
             words = look_up(v, question, request.scope, request.filters, depth)
-        engines, found, exhausted = _round(hub, v, request, words, unavailable)
-        if ranked:
-            known, lowest = {each.unit for each in ranked}, ranked[-1].score
+        engines, found, exhausted = _round(hub, v, request, words, whens, unavailable)
+        if not ranked:
+            found, texts, folded = _arranged(v, request, found)
+        else:
+            known, lowest = {each.unit for each in ranked} | folded, ranked[-1].score
             found = [each._replace(score=min(each.score, lowest)) for each in found if each.unit not in known]
         ranked += found
         if exhausted or len(ranked) > wanted:
@@ -177,17 +190,66 @@ def find(hub: Hub, v: View, request: Request, words: Words | None = None) -> Fin
         depth *= POOL_GROWTH
     page = ranked[request.offset : wanted]
     return Findings(
-        hits=_hits(v, page),
+        hits=_hits(v, page, texts),
         more=len(ranked) > wanted and bool(page),
         engines=tuple(engines),
         unavailable=unavailable,
         pending=words.pending,
         handover=handover.told(hub, question, handover.look(hub, words.former)),
+        whens=tuple(each for each in whens if each.bounded),
     )
 
 
+def _with_events(v: View, request: Request) -> tuple[When, ...]:
+    """The stretches of time of a question; those bounded by an event get the time of the best memory about it.
+
+    Only a memory that holds all words of the event counts: any other would be a guess.
+    """
+    whens = request.question.whens
+    if not any(each.event for each in whens):
+        return whens
+    try:
+        with _shielded(v):
+            return tuple(_found_event(v, request.scope, each) if each.event else each for each in whens)
+    except Exception:  # the search of the words will meet it too, and say so
+        log.exception("the event that a question names could not be looked up")
+        return whens
+
+
+def _found_event(v: View, scope: Scope, when: When) -> When:
+    terms = query_terms(when.event)
+    if not terms:
+        return when
+    best = store.engine(v).match_text(v.connection, terms, store.conditions(v, scope, Filters()), EVENT_DEPTH)
+    texts = store.texts(v, [each.chunk for each in best])
+    for each in best:
+        text, _, context = texts.get(each.chunk, ("", 0, ""))
+        if set(terms) <= set(tokens(f"{context}\n{text}")):
+            return when.at(each.place.event_ms, each.place.ref)
+    return when
+
+
+def _arranged(v: View, request: Request, found: list[_Ranked]) -> tuple[list[_Ranked], Texts, set[tuple[str, str]]]:
+    """The hits with copies folded and newer versions first, the texts that were read for it, and what was folded."""
+    best = found[: versions.NEIGHBOURHOOD]
+    texts = store.texts(v, [each.chunk for each in best])
+    superseded = [each.place.ref for each in best if each.place.status == "superseded"]
+    corrections = request.corrections(superseded) if superseded and request.corrections else {}
+    result = versions.arranged([each.seen(texts.get(each.chunk)) for each in best], corrections)
+    arranged = [
+        best[at]._replace(
+            score=best[place].score,
+            older_version_of=best[result.older[at]].place.ref if at in result.older else "",
+            copies=tuple(best[copy].place.ref for copy in result.copies.get(at, ())),
+        )
+        for at, place in zip(result.order, sorted(result.order), strict=True)
+    ]
+    folded = {best[copy].unit for copies in result.copies.values() for copy in copies}
+    return arranged + found[versions.NEIGHBOURHOOD :], texts, folded
+
+
 def _round(
-    hub: Hub, v: View, request: Request, words: Words, unavailable: dict[str, str]
+    hub: Hub, v: View, request: Request, words: Words, whens: Sequence[When], unavailable: dict[str, str]
 ) -> tuple[list[str], list[_Ranked], bool]:
     """Put the vectors' best chunks beside those of the text index: who answered, the hits, and whether there is nothing
     deeper."""
@@ -220,11 +282,11 @@ def _round(
             model = None  # they are not asked again: words answer alone
             question = replace(question, former=None)
 
-    ranked, gone = _rank(v, question, model, words, vector_found, former_found)
+    ranked, gone = _rank(v, question, model, words, vector_found, former_found, whens)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         assert question.vector is not None
         vector_found = _nearest(hub, v, request, model, question.vector, depth)
-        ranked, _ = _rank(v, question, model, words, vector_found, former_found)
+        ranked, _ = _rank(v, question, model, words, vector_found, former_found, whens)
     return engines, ranked, all(len(each) < depth for each in (words.candidates, vector_found, former_found))
 
 
@@ -283,6 +345,16 @@ class _Ranked(NamedTuple):
     cosine: float | None
     text_rank: int | None
     vector_rank: int | None
+    older_version_of: str = ""
+    copies: tuple[str, ...] = ()
+
+    def seen(self, text: tuple[str, int, str] | None) -> versions.Seen:
+        """What tells copies and versions, with the title before the text; a text that is gone is like no other."""
+        place = self.place
+        said, start, context = text or ("", 1, "")
+        whole = place.piece == place.ref and start == 0
+        said = f"{context}\n{said}" if context else said
+        return versions.Seen(self.unit, place.ref, place.kind, place.status, place.event_ms, self.chunk, said, whole)
 
     @property
     def unit(self) -> tuple[str, str]:
@@ -291,7 +363,13 @@ class _Ranked(NamedTuple):
 
 
 def _rank(
-    v: View, question: Question, model: int | None, words: Words, vector_found: list[int], former_found: list[int]
+    v: View,
+    question: Question,
+    model: int | None,
+    words: Words,
+    vector_found: list[int],
+    former_found: list[int],
+    whens: Sequence[When],
 ) -> tuple[list[_Ranked], int]:
     """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
     chunks that the vectors led to are gone."""
@@ -314,25 +392,27 @@ def _rank(
         counts |= store.engine(v).counts_of(v.connection, terms, [id for id in ids if id not in counts])
     pool = ranking.pool(ids, places, counts, vectors, elsewhere)
     scored = ranking.score(pool, terms, question.vector, question.cosine_range)
+    scores = priors.adjusted(dict(zip(ids, scored.scores, strict=True)), places, whens)
     cosines = {id: cosine for id, cosine in zip(ids, scored.cosines, strict=True) if cosine is not None}
     text_ranks = {each.chunk: rank for rank, each in enumerate(words.candidates, 1)}
     found = dict.fromkeys((*vector_found, *former_found))
     near = sorted((chunk for chunk in found if chunk in cosines), key=lambda chunk: -cosines[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
     best: dict[tuple[str, str], _Ranked] = {}
-    for negative, _, chunk in sorted(
-        (-score, -places[id].event_ms, id) for id, score in zip(ids, scored.scores, strict=True)
-    ):
+    for negative, _, chunk in sorted((-score, -places[id].event_ms, id) for id, score in scores.items()):
         place = places[chunk]
         if (place.space, place.piece) not in best:
             ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
-            best[place.space, place.piece] = _Ranked(chunk, place, -negative, cosines.get(chunk), *ranks)
+            best[place.space, place.piece] = _Ranked(
+                chunk, place, min(max(-negative, 0.0), 1.0), cosines.get(chunk), *ranks
+            )
     return list(best.values()), sum(chunk not in vectors for chunk in vector_found)
 
 
-def _hits(v: View, page: Sequence[_Ranked]) -> tuple[Hit, ...]:
+def _hits(v: View, page: Sequence[_Ranked], known: Texts) -> tuple[Hit, ...]:
     """Hits with their texts. A chunk that went since the words were looked up is left out."""
-    texts = store.texts(v, [each.chunk for each in page])
+    unread = [each.chunk for each in page if each.chunk not in known]
+    texts = {**known, **store.texts(v, unread)} if unread else known
     return tuple(
         Hit(
             chunk=each.chunk,
@@ -346,6 +426,8 @@ def _hits(v: View, page: Sequence[_Ranked]) -> tuple[Hit, ...]:
             cosine=each.cosine,
             text_rank=each.text_rank,
             vector_rank=each.vector_rank,
+            older_version_of=each.older_version_of,
+            copies=each.copies,
         )
         for each in page
         if each.chunk in texts

@@ -122,7 +122,7 @@ _AMONG_IDS = "IN (SELECT value FROM json_each(:ids))"
 _TOKENS = text(f"SELECT rowid, tokens FROM search_text WHERE rowid {_AMONG_IDS}")
 _VECTORS = text(f"SELECT chunk, vec FROM search_vector WHERE chunk {_AMONG_IDS} AND model = :model")
 _NEIGHBOURS = text(
-    "SELECT c.id, v.vec, c.kind, c.ref, c.piece, c.space, c.event_ms FROM search_chunk c "
+    f"SELECT c.id, v.vec, {', '.join(f'c.{column.name}' for column in PLACE)} FROM search_chunk c "
     "JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space "
     f"WHERE c.id {_AMONG_IDS} AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)"
 )

@@ -127,6 +127,12 @@ def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
     w.enqueue("search.embed", dedupe="search.embed", lane="search.embed")
 
 
+def mark(w: Work, space: str, ref: str, status: str) -> None:
+    """Give everything registered for an entry another status; texts and vectors stay."""
+    same = and_(chunks.c.space == space, chunks.c.ref == ref)
+    w.connection.execute(chunks.update().where(same).values(status=status))
+
+
 def drop(w: Work, space: str, ref: str) -> int:
     """Remove everything registered for an entry; return how many chunks went."""
     rows = w.connection.execute(select(chunks.c.id).where(chunks.c.space == space, chunks.c.ref == ref)).scalars().all()
@@ -318,15 +324,15 @@ def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | 
     return int(ids[-1])
 
 
-def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
-    """Text and start of these chunks, by id."""
+def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int, str]]:
+    """Text, start and context (a title, or the end of the chunk before) of these chunks, by id."""
     rows = v.connection.execute(_texts(engine(v)), {"ids": engine(v).listed(ids)})
-    return {row.id: (row.text, row.start) for row in rows}
+    return {id: (text, start, context) for id, text, start, context in rows}
 
 
 @cache
 def _texts(engine: Any) -> Select[Any]:
-    return select(chunks.c.id, chunks.c.text, chunks.c.start).where(engine.among(chunks.c.id, "ids"))
+    return select(chunks.c.id, chunks.c.text, chunks.c.start, chunks.c.context).where(engine.among(chunks.c.id, "ids"))
 
 
 def statistics(connection: Any) -> dict[str, int]:

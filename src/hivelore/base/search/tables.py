@@ -35,7 +35,8 @@ chunks = Table(
 )
 Index("ix_search_chunk_space_ref_seq", chunks.c.space, chunks.c.ref, chunks.c.seq)
 
-PLACE = (chunks.c.kind, chunks.c.ref, chunks.c.piece, chunks.c.space, chunks.c.event_ms)  # as model.Place has them
+# As model.Place has them.
+PLACE = tuple(chunks.c[name] for name in ("kind", "ref", "piece", "space", "event_ms", "status", "layer"))
 
 models = Table(
     "search_model",

@@ -74,6 +74,8 @@ def add(args: Namespace) -> int:
         body["tags"] = _listed(args.tags)
     if args.layer:
         body["layer"] = _layer(args.layer, "--layer")
+    if args.supersedes:
+        body["supersedes"] = _utf8(args.supersedes, "--supersedes")
     answer = _call(args, "POST", "/memory/add", body)
     if args.json:
         _print_json(answer)

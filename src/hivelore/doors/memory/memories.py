@@ -31,13 +31,21 @@ class Remember(Input):
     namespace: str | None = Field(None, description="Where to keep it; default `shared` (all users read it).")
     tags: list[str] | None = Field(None, description="Exact-match labels.")
     source: str | None = Field(None, description="Where it comes from, e.g. a file, URL or tool.")
+    supersedes: str | None = Field(None, description="Id of a memory that this corrects; it is kept, ranked below.")
 
 
 def remember(call: Call, given: Remember) -> dict[str, Any]:
     """Store a fact, decision, preference or learning for later. One topic per call; never secrets.
     Example: remember(content="Acme's staging DB is Postgres 16 on port 5433 (2026-03-02)", tags=["acme"])
     Returns the ids; long text becomes several parts under one group_id."""
-    saved = memory.remember(call, given.content, namespace=given.namespace, tags=given.tags, source=given.source)
+    saved = memory.remember(
+        call,
+        given.content,
+        namespace=given.namespace,
+        tags=given.tags,
+        source=given.source,
+        supersedes=given.supersedes,
+    )
     stored = saved.memory
     answer: dict[str, Any] = {
         "ids": list(stored.piece_ids()),
@@ -45,6 +53,8 @@ def remember(call: Call, given: Remember) -> dict[str, Any]:
         "namespace": stored.namespace,
         "group_id": stored.id,
     }
+    if given.supersedes:
+        answer["supersedes"] = given.supersedes
     if saved.notes:
         answer["notes"] = list(saved.notes)
     return answer

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hivelore.base.memories.model import Item
+from hivelore.base.memories.model import ACTIVE, Item
 from hivelore.base.search.model import Findings
+from hivelore.base.search.when import When
 from hivelore.core.clock import iso_utc
 from hivelore.rooms.memory.service import NOTE, VERBATIM_KINDS, RecalledItem
 
@@ -39,6 +40,12 @@ def item(found: Item, *, whole: bool = False) -> dict[str, Any]:
             shown["truncated"] = {"chars": len(text), "whole": f"get_memory(id={found.id!r})"}
     if found.layer and found.kind != "turn":
         shown["layer"] = found.layer
+    if found.status != ACTIVE:
+        shown["status"] = found.status
+    if found.superseded_by:
+        shown["superseded_by"] = found.superseded_by
+    if found.supersedes:
+        shown["supersedes"] = list(found.supersedes)
     return shown
 
 
@@ -49,11 +56,15 @@ def hit(recalled: RecalledItem) -> dict[str, Any]:
         shown["content"] = recalled.excerpt.strip()
         shown["truncated"] = {"chars": recalled.item.chars, "whole": f"get_memory(id={recalled.item.id!r})"}
     shown["score"] = round(recalled.hit.score, 6)
+    if recalled.hit.older_version_of:
+        shown["older_version_of"] = recalled.hit.older_version_of
+    if recalled.hit.copies:
+        shown["same_text"] = list(recalled.hit.copies)
     return shown
 
 
 def searched(findings: Findings, namespaces: tuple[str, ...]) -> dict[str, Any]:
-    """What a recall searched and what it could not."""
+    """What a recall searched and what it could not, and how it read the time that the question names."""
     shown: dict[str, Any] = {
         "namespaces": list(namespaces),
         "engines": list(findings.engines),
@@ -65,4 +76,18 @@ def searched(findings: Findings, namespaces: tuple[str, ...]) -> dict[str, Any]:
         shown["models"] = {"current": change.model, "former": change.former, "answered": list(change.answered)}
         if change.former_unavailable:
             shown["models"]["former_unavailable"] = change.former_unavailable
+    if findings.whens:
+        shown["time"] = [_time(when) for when in findings.whens]
+    return shown
+
+
+def _time(when: When) -> dict[str, Any]:
+    """Memories from within rank a little higher; none is left out."""
+    shown: dict[str, Any] = {"text": when.text}
+    if when.since_ms is not None:
+        shown["since"] = iso_utc(when.since_ms)
+    if when.until_ms is not None:
+        shown["until"] = iso_utc(when.until_ms)
+    if when.memory:
+        shown["event"] = when.memory
     return shown

@@ -44,7 +44,7 @@ def add(call: Call, body: Body) -> Body:
     title, source = optional(body, "title", operation), optional(body, "source", operation)
     session_id, turn_id = optional(body, "sessionId", operation), optional(body, "turnId", operation)
     adapter, request_id = optional(body, "adapterId", operation), optional(body, "requestId", operation)
-    created = optional(body, "createdAt", operation)
+    created, corrected = optional(body, "createdAt", operation), optional(body, "supersedes", operation)
     if session_id:
         raise NotFound(f"session not found: {session_id[:200]}")
     event_ms = _created_ms(created) if created else None
@@ -75,6 +75,7 @@ def add(call: Call, body: Body) -> Body:
         event_ms=event_ms,
         origin={"turn_id": turn_id, "adapter": adapter, "body": body_hash} if adapter or turn_id else {},
         replace=not idempotent,
+        supersedes=_find(call, corrected).id if corrected else None,
     )
     if idempotent and not saved.created:  # another request with this key was stored a moment ago
         return _repeated(call, saved.memory, body_hash)
@@ -245,7 +246,21 @@ def _hit(found: RecalledItem) -> Body:
         "tags": list(item.tags),
         "updatedAt": iso_z(item.updated_ms),
         "source": "search",
+        **_lineage(found),
     }
+
+
+def _lineage(found: RecalledItem) -> Body:
+    """Ids of what took the hit's place, of its newer version, and of memories with the same text; mostly none."""
+    item, hit = found.item, found.hit
+    named: Body = {}
+    if item.superseded_by:
+        named["supersededBy"] = ids.wire_id(item.layer, item.superseded_by)
+    if hit.older_version_of:
+        named["olderVersionOf"] = ids.wire_id(item.layer, hit.older_version_of)
+    if hit.copies:
+        named["sameText"] = [ids.wire_id(item.layer, copy) for copy in hit.copies]
+    return named
 
 
 _SECTION_TITLES = {"L1": "Trace", "L2": "Experience", "L3": "Environment Knowledge", "Skill": "Skill"}

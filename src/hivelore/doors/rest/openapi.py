@@ -30,6 +30,7 @@ ADD_BODY: dict[str, Any] = {
         "source": _STRING,
         "turnId": _STRING,
         "createdAt": {"type": "string", "format": "date-time"},
+        "supersedes": {**_STRING, "description": "Id of a memory that this one corrects; it is kept, ranked below."},
         "adapterId": {**_STRING, "description": "With requestId: makes the request idempotent."},
         "requestId": _STRING,
     },

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hivelore.base.identity.service import EVERYTHING, clean_namespace, resolve_scope
+from hivelore.base.memories import links, store
 from hivelore.base.memories import service as memories
-from hivelore.base.memories import store
 from hivelore.base.memories.model import LAYERS, Draft, Item, Memory, NoSuchMemory, Part, PartOfWhole
 from hivelore.base.search import service as search
 from hivelore.base.search.model import ENGINES, Filters, Findings, Hit, Request
@@ -141,14 +142,20 @@ def remember(
     event_ms: int | None = None,
     origin: Mapping[str, object] | None = None,
     replace: bool = True,
+    supersedes: str | None = None,
 ) -> Remembered:
     """Store a text as one memory, in one transaction.
+
+    `supersedes` is the id of a memory that it corrects: that one is kept, marked and ranked below. Both lie in one
+    namespace, which is then the default.
 
     With `key`, storing again under the same key changes the memory (a new revision, tags merged) instead of adding one,
     or with `replace=False` leaves it as it is; `created` tells.
     """
     settings = call.hub.settings
     text, notes = check_content(settings, content)
+    if supersedes and not namespace:
+        namespace = get(call, supersedes).namespace
     name = namespace_for(settings, namespace, settings.default_namespace)
     if layer and layer not in LAYERS:
         raise Invalid(f"layer must be one of {', '.join(LAYERS)}.", field="layer")
@@ -167,10 +174,33 @@ def remember(
     )
     with call.write() as w:
         memory = memories.add(w, draft)
-        if memory is not None:
-            return Remembered(memory, True, notes)
-        assert key is not None
-        return Remembered(_store_again(w, draft, key, replace), False, notes)
+        created = memory is not None
+        if memory is None:
+            assert key is not None
+            memory = _store_again(w, draft, key, replace)
+        if supersedes:
+            _supersede(w, memory, supersedes)
+        return Remembered(memory, created, notes)
+
+
+def _supersede(w: Work, new: Memory, id: str) -> None:
+    old, part = _writable(w, id)
+    if old.kind == "session":
+        raise PartOfWhole(_verbatim_advice(old, "superseded"))
+    if part is not None and len(old.parts) > 1:
+        raise PartOfWhole(
+            f"{check_id(id)!r} is one part of a longer text. Change it with update, "
+            f"or give the group_id {old.id!r} to supersede all of it.",
+            field="supersedes",
+        )
+    if old.id == new.id:
+        raise Invalid("supersedes names the memory itself; give the id of the one it corrects.", field="supersedes")
+    if old.space != new.space:
+        raise Invalid(
+            f"supersedes names a memory in namespace {old.namespace!r}; store the correction there, too.",
+            field="namespace",
+        )
+    memories.supersede(w, old, new)
 
 
 def _store_again(w: Work, draft: Draft, key: str, replace: bool) -> Memory:
@@ -295,7 +325,9 @@ def get(call: Call, id: str) -> Item:
         found = store.by_id(v, check_id(id))
         if found is None:
             raise no_such(id)
-        return _item_of(v, found[0], check_id(id))
+        item = _item_of(v, found[0], check_id(id))
+        item = dataclasses.replace(item, supersedes=tuple(links.corrected(v, item.space, item.memory)))
+        return links.with_corrections(v, [item])[0]
 
 
 def _item_of(v: View, memory: Memory, id: str) -> Item:
@@ -385,10 +417,19 @@ def recall(
         total = store.count(v, scope)
         words = search.look_up(v, asking, scope, filters)
     question = asking.question()
-    request = Request(question, scope, filters, clamp(limit, settings.max_limit), offset, engines)
     with call.read() as v:
+        request = Request(
+            question,
+            scope,
+            filters,
+            clamp(limit, settings.max_limit),
+            offset,
+            engines,
+            corrections=lambda ids: links.newest_of(v, ids),
+        )
         findings = search.find(call.hub, v, request, words)
-        items = store.items(v, [(hit.space, hit.ref, hit.piece) for hit in findings.hits])
+        found = store.items(v, [(hit.space, hit.ref, hit.piece) for hit in findings.hits])
+        items = dict(zip(found, links.with_corrections(v, list(found.values())), strict=True))
         recalled = tuple(
             RecalledItem(items[hit.space, hit.piece], hit, hit.text)
             for hit in findings.hits
@@ -409,7 +450,7 @@ def list_items(call: Call, namespace: str | None, position: Position, limit: int
     scope: Scope = resolve_scope(call.caller.principal, settings, (name,))
     size = clamp(limit, settings.max_limit)
     with call.read() as v:
-        items = store.page(v, scope, position, size + 1)
+        items = links.with_corrections(v, store.page(v, scope, position, size + 1))
         return Listed(tuple(items[:size]), store.count(v, scope), len(items) > size)
 
 
