@@ -46,7 +46,7 @@ log = logging.getLogger("hivelore.search")
 
 Texts = Mapping[int, tuple[str, int, str]]  # text, start and context of chunks
 
-POOL = 80  # candidates that each engine proposes at first
+POOL = 60  # candidates that each engine proposes at first; more make no difference to the evaluation sets
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
 QUERY_TIMEOUT_S = 3.0  # then words answer alone
