@@ -39,8 +39,9 @@ def filled(blank_store: Store, tmp_path: Any) -> Store:
     return blank_store
 
 
-def hits(store: Store, folder: Any) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """What two users find, with the scores, once the background work is done."""
+def hits(store: Store, folder: Any) -> dict[str, dict[str, tuple[bool, float | None]]]:
+    """What two users find, whether by its words, and how near it is, once the background work is done. (The score also
+    depends on what was stored right before and after, which memories of one moment do not remember.)"""
     with opened(store, folder, clock=SystemClock()) as hub:  # the command's jobs are of today
         run_jobs(hub)
         found = {}
@@ -50,7 +51,7 @@ def hits(store: Store, folder: Any) -> dict[str, dict[str, tuple[float, float | 
                 assert recalled.findings.engines == ("text", "vectors"), recalled.findings.unavailable
                 assert recalled.findings.pending == 0
                 found[f"{who}: {query}"] = {
-                    each.item.id: (round(each.hit.score, 5), each.hit.cosine and round(each.hit.cosine, 3))
+                    each.item.id: (each.hit.text_rank is not None, each.hit.cosine and round(each.hit.cosine, 3))
                     for each in recalled.items
                 }
         return found

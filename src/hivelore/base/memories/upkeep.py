@@ -24,13 +24,33 @@ PAGE_CHARS = 2_000_000  # in memory at once; one longer memory is a page of its 
 
 
 def page(connection: Connection, after: Key, limit: int) -> tuple[list[Entry], Key | None]:
-    """Memories behind `after` by id, expired ones too; with the key of the last, None at the end."""
+    """Memories behind `after` in the order of their creation, expired ones too; with the key of the last, None at the
+    end. Those of one moment, such as the turns of an import, come in the order in which they happened."""
+    order = (memories.c.space, memories.c.created_ms, memories.c.id)
     keys = connection.execute(
-        select(memories.c.id, memories.c.space, memories.c.chars)
-        .where(tuple_(memories.c.id, memories.c.space) > after)
+        select(*order, memories.c.chars).where(tuple_(*order) > after).order_by(*order).limit(limit)
+    ).all()
+    wanted = _fitting(keys)
+    if not wanted:
+        return [], None
+    last = keys[len(wanted) - 1]
+    found = sorted(_by_refs(connection, wanted), key=lambda each: (each.space, each.created_ms, each.event_ms, each.id))
+    return [entry(memory) for memory in found], (last.space, last.created_ms, last.id)
+
+
+def sample(connection: Connection, start: str, limit: int) -> list[Entry]:
+    """Memories whose ids are not below `start`, expired ones too."""
+    keys = connection.execute(
+        select(memories.c.space, memories.c.id, memories.c.chars)
+        .where(memories.c.id >= start)
         .order_by(memories.c.id, memories.c.space)
         .limit(limit)
     ).all()
+    return [entry(memory) for memory in _by_refs(connection, _fitting(keys))]
+
+
+def _fitting(keys: Sequence[Any]) -> list[Ref]:
+    """As many from the first as are held in memory at once."""
     chars = 0
     wanted: list[Ref] = []
     for row in keys:
@@ -38,9 +58,7 @@ def page(connection: Connection, after: Key, limit: int) -> tuple[list[Entry], K
         if wanted and chars > PAGE_CHARS:
             break
         wanted.append((row.space, row.id))
-    if not wanted:
-        return [], None
-    return [entry(memory) for memory in _by_refs(connection, wanted)], (wanted[-1][1], wanted[-1][0])
+    return wanted
 
 
 def _by_refs(connection: Connection, refs: Sequence[Ref]) -> list[Memory]:
@@ -86,7 +104,7 @@ def registered(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(memories).where(has_chunk)).scalar_one())
 
 
-SOURCE = Source(page, current, known, count, registered)
+SOURCE = Source(page, sample, current, known, count, registered)
 
 
 # -- what doctor looks for ---------------------------------------------------------------------------------------------

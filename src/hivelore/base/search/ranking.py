@@ -104,6 +104,8 @@ def score(pool: Pool, terms: Sequence[str], query: bytes | None, cosine_range: t
         meaning[pool.embedded], gap = _meaning(pool.vectors, asked, (plain - low) / (high - low))
     for index, cosine in pool.cosines.items():
         cosines[index], meaning[index] = cosine, (cosine - low) / (high - low)
+    unknown = np.isnan(cosines)
+    meaning[unknown] = words[unknown]  # a text whose vector is still to come is believed to mean what it says
     known = [None if cosine != cosine else cosine for cosine in cosines.tolist()]
     if any(cosine is not None for cosine in known):
         share = _text_share(len(terms), gap) if terms else 0.0

@@ -39,19 +39,24 @@ ENTRIES_MENDED, CHUNKS_MENDED = 20, 100  # in one transaction
 REST_LIMIT_S = 0.2
 ATTEMPTS = 3
 
-Key = tuple[str, str]  # id, space: the order in which entries are walked
+# Space, time of creation in ms, id: the order in which entries are walked. Ranking takes chunks that were stored one
+# after the other for neighbours, so what is registered anew is registered in the order in which it came.
+Key = tuple[str, int, str]
+FIRST: Key = ("", -1, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where entries come from: the rows that a table of memories, or of another room, holds.
 
-    `page` gives entries behind a key in its order, and the key of the last (None at the end). `current` holds the row
+    `page` gives entries behind a key in its order, and the key of the last (None at the end). `sample` gives entries
+    whose ids are not below a text; ids are random. `current` holds the row
     of an entry and gives the entry as it is then, None when it is gone. `known` says which entries exist,
     `count` how many, and `registered` how many of them have a chunk.
     """
 
     page: Callable[[Connection, Key, int], tuple[Sequence[Entry], Key | None]]
+    sample: Callable[[Connection, str, int], Sequence[Entry]]
     current: Callable[[Work, Ref], Entry | None]
     known: Callable[[Connection, Sequence[Ref]], set[Ref]]
     count: Callable[[Connection], int]
@@ -203,17 +208,20 @@ def _entry_pages(site: Site, source: Source, sample: int) -> Iterator[Sequence[E
     """All entries, or pages from places that are spread evenly: ids are random, so their first digits are places."""
     with site.db.read() as connection:
         everything = not sample or source.count(connection) <= sample
-    pages = 1 if everything else -(-sample // ENTRIES)
-    starts = [""] if everything else [f"{number * 65_536 // pages:04x}" for number in range(pages)]
-    for start in starts:
-        after: Key | None = (start, "")
-        while after is not None:
+    if not everything:
+        pages = -(-sample // ENTRIES)
+        for number in range(pages):
             with site.db.read() as connection:
-                page, after = source.page(connection, after, ENTRIES)
-            if page:
-                yield page
-            if not everything:
-                break
+                some = source.sample(connection, f"{number * 65_536 // pages:04x}", ENTRIES)
+            if some:
+                yield some
+        return
+    after: Key | None = FIRST
+    while after is not None:
+        with site.db.read() as connection:
+            page, after = source.page(connection, after, ENTRIES)
+        if page:
+            yield page
 
 
 def _entries(site: Site, source: Source, page: Sequence[Entry], account: Account) -> None:
@@ -230,7 +238,7 @@ def _entries(site: Site, source: Source, page: Sequence[Entry], account: Account
 def _renew(source: Source, refs: Sequence[Ref], w: Work) -> int:
     """Register entries anew; return how many are gone meanwhile."""
     gone = 0
-    for ref in sorted(refs):
+    for ref in refs:
         entry = source.current(w, ref)
         if entry is None:
             gone += 1
