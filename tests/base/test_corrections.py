@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hivelore.base.memories import links
+from hivelore.base.memories import store
 from hivelore.core.actor import Role
 from hivelore.core.errors import Invalid
 from hivelore.rooms.memory import service as memory
@@ -55,7 +55,7 @@ def test_a_circle_of_corrections_ends(hub):
     one = remember(hub, "the key is under the mat")
     two = remember(hub, "the key is in the shed", supersedes=one.id)
     with call_as(hub, "alice").write() as w:
-        links.link(w, one.space, one.id, "supersedes", two.id)
+        store.link(w, one.space, one.id, "supersedes", two.id)
     assert item(hub, one.id).superseded_by in (one.id, two.id, "")
 
 

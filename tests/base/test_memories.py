@@ -8,8 +8,8 @@ import time
 import pytest
 from sqlalchemy import func, select, text
 
-from hivelore.base.memories import links, store, upkeep
 from hivelore.base.memories import service as memories
+from hivelore.base.memories import store, upkeep
 from hivelore.base.memories.model import Draft, NoSuchMemory
 from hivelore.core.actor import Role, Space
 from hivelore.rooms.memory import service as memory
@@ -259,9 +259,9 @@ def test_forgetting_twice_or_what_never_was_removes_nothing(hub):
 def test_links_go_with_either_end(hub):
     one, two, three = (remember(hub, f"memory {n}") for n in range(3))
     with call_as(hub, "alice").write() as w:
-        assert links.link(w, one.space, two.id, "supersedes", one.id)
-        assert not links.link(w, one.space, two.id, "supersedes", one.id)
-        assert links.link(w, one.space, three.id, "about", two.id)
+        assert store.link(w, one.space, two.id, "supersedes", one.id)
+        assert not store.link(w, one.space, two.id, "supersedes", one.id)
+        assert store.link(w, one.space, three.id, "about", two.id)
     memory.forget(call_as(hub, "alice"), one.id)
     with hub.db.read() as connection:
         assert connection.execute(select(store.links.c.from_memory)).scalars().all() == [three.id]

@@ -7,7 +7,6 @@ its own.
 
 from __future__ import annotations
 
-from hivelore.base.memories import links
 from hivelore.base.memories import store as memory_store
 from hivelore.core.actor import space_of
 from hivelore.core.page import Offset
@@ -58,7 +57,7 @@ def fill(hub: Hub) -> None:
     memory.forget(alice, found(alice, "colour banner", "transcripts")[0].id)
     first, second = memory.list_items(alice, "notes", Offset(0), 2).items
     with alice.write() as w:
-        links.link(w, first.space, first.memory, "related", second.memory)
+        memory_store.link(w, first.space, first.memory, "related", second.memory)
         transcripts.note_read_position(w, "claude_code", FILE, POSITION)
     run_jobs(hub)
     memory.remember(bob, "Everybody reads this: lunch is at noon.")  # no vector yet, and a job that waits

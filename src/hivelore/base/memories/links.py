@@ -1,4 +1,4 @@
-"""Links between memories, and what follows from them: which memory corrects which."""
+"""Which memory corrects which: what follows from the links named `supersedes`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,9 @@ from sqlalchemy import and_, select
 
 from hivelore.base.memories.model import SUPERSEDED, SUPERSEDES, Item
 from hivelore.base.memories.store import links, memories, unexpired
-from hivelore.sql.write import insert_if_absent
 from hivelore.work import View, Work
 
 MOST_CORRECTIONS = 50  # that are followed from one memory
-
-
-def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -> bool:
-    """Connect two memories; False when they were connected already."""
-    row = {
-        "space": space,
-        "from_memory": from_memory,
-        "relation": relation,
-        "to_memory": to_memory,
-        "created_ms": w.now_ms,
-    }
-    return insert_if_absent(w.connection, links, row)
 
 
 def set_status(w: Work, space: str, id: str, status: str) -> None:

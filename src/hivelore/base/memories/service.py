@@ -93,7 +93,7 @@ def remove(w: Work, memory: Memory) -> bool:
 
 def supersede(w: Work, old: Memory, new: Memory) -> None:
     """Say that one memory takes the place of another in the same space; the old one stays, ranked below the new."""
-    links.link(w, new.space, new.id, SUPERSEDES, old.id)
+    store.link(w, new.space, new.id, SUPERSEDES, old.id)
     _mark(w, old.space, old.id, SUPERSEDED)
 
 
@@ -102,7 +102,7 @@ def _hand_on(w: Work, memory: Memory) -> None:
     newer = links.direct(w, memory.space, memory.id)
     for old in links.corrected(w, memory.space, memory.id):
         for correction in newer:
-            links.link(w, memory.space, correction, SUPERSEDES, old)
+            store.link(w, memory.space, correction, SUPERSEDES, old)
         if links.direct(w, memory.space, old) == [memory.id]:
             _mark(w, memory.space, old, ACTIVE)
 

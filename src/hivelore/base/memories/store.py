@@ -481,6 +481,18 @@ def _wanted_items() -> Select[Any]:
     )
 
 
+def link(w: Work, space: str, from_memory: str, relation: str, to_memory: str) -> bool:
+    """Connect two memories; False when they were connected already."""
+    row = {
+        "space": space,
+        "from_memory": from_memory,
+        "relation": relation,
+        "to_memory": to_memory,
+        "created_ms": w.now_ms,
+    }
+    return insert_if_absent(w.connection, links, row)
+
+
 def statistics(connection: Any) -> dict[str, int]:
     """How many memories of each kind the store holds, for the owner's doctor."""
     rows = connection.execute(select(memories.c.kind, func.count()).group_by(memories.c.kind)).all()
