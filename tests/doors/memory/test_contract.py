@@ -21,7 +21,13 @@ ARGUMENTS = {
     "ping": ([], {}),
     "remember": (
         ["content"],
-        {"content": STRING, "namespace": OPTIONAL_STRING, "tags": OPTIONAL_STRINGS, "source": OPTIONAL_STRING},
+        {
+            "content": STRING,
+            "namespace": OPTIONAL_STRING,
+            "tags": OPTIONAL_STRINGS,
+            "source": OPTIONAL_STRING,
+            "supersedes": OPTIONAL_STRING,
+        },
     ),
     "recall": (
         ["query"],
