@@ -204,6 +204,7 @@ class Application:
             for name in ("search.reconcile", "search.check"):
                 queue.enqueue(connection, id=hub.ids.new("job"), name=name, now_ms=hub.clock.now_ms(), dedupe=name)
         self._worker.start()
+        hub.helpers.submit(search_jobs.warm, hub)
 
     def stop(self) -> None:
         self.hub.stopping.set()

@@ -186,7 +186,7 @@ def test_a_migration_does_not_begin_when_the_copy_cannot_be_made(sqlite_store, m
     pretend_that_a_migration_was_added(monkeypatch)
     migrated = []
     monkeypatch.setattr(schema, "migrate", migrated.append)
-    in_the_way = sqlite_store.path.with_name(f"{sqlite_store.path.name}.before-next-from-{schema.KNOWN[0]}.bak")
+    in_the_way = sqlite_store.path.with_name(f"{sqlite_store.path.name}.before-next-from-{schema.KNOWN[-2]}.bak")
     in_the_way.mkdir()
     with pytest.raises(OSError):
         schema.prepare(db)

@@ -27,8 +27,8 @@ def statements(path: Path) -> Iterator[str]:
         ).fetchall()
         virtual = [name for _, name, sql in made if sql.startswith("CREATE VIRTUAL TABLE")]
         behind = {name for _, name, _ in made for owner in virtual if name.startswith(f"{owner}_")} - set(virtual)
-        for _, name, sql in made:
-            if name not in behind:
+        for kind, name, sql in made:
+            if name not in behind and kind != "trigger":
                 yield f"{sql};"
         tables = [name for kind, name, sql in made if kind == "table" and name not in behind and "fts5vocab" not in sql]
         for name in (*tables, "sqlite_sequence"):
@@ -40,6 +40,8 @@ def statements(path: Path) -> Iterator[str]:
             into = f'INSERT INTO "{name}" ({", ".join((*key, *columns))})'
             for (values,) in connection.execute(f'SELECT {quoted} FROM "{name}" ORDER BY rowid'):
                 yield f"{into} VALUES ({values});"
+        # Last: they would do again what they did when these rows were written.
+        yield from (f"{sql};" for kind, _, sql in made if kind == "trigger")
 
 
 def main() -> None:

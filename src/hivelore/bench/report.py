@@ -30,9 +30,9 @@ def as_json(results: Results, hub: Hub, options: Options, made_ms: int) -> dict[
         "format": FORMAT,
         "made_at": iso_utc(made_ms),
         "hivelore": hub.version,
-        "store": _store(hub),
+        "store": store(hub),
         "model": hub.embedder.model,
-        "machine": _machine(),
+        "machine": machine(),
         "options": asdict(options),
         "settings": _settings(hub.settings),
         "ingest": [_ingested(each) for each in results.ingested],
@@ -40,13 +40,15 @@ def as_json(results: Results, hub: Hub, options: Options, made_ms: int) -> dict[
     }
 
 
-def _store(hub: Hub) -> str:
+def store(hub: Hub) -> str:
+    """The database and its version."""
     with hub.db.read() as connection:
         version = connection.dialect.server_version_info or ()
         return f"{connection.dialect.name} {'.'.join(map(str, version))}".strip()
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What the figures were made on."""
     return {
         "system": platform.system(),
         "processor": platform.machine(),

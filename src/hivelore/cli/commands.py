@@ -338,6 +338,27 @@ COMMANDS: tuple[Command, ...] = (
         check="values",
     ),
     Command(
+        name="bench speed",
+        group=_MEASURE,
+        summary="measure how fast recall is as a store grows",
+        details="Memories are invented, their vectors made. With --data or --database-url the store is kept and grown.",
+        options=(
+            Option("--memories", "N…", "Sizes, one after the other (10000).", nargs="+"),
+            Option("--json", "FILE", "Write the figures here."),
+            _EMBEDDER,
+        ),
+        groups=(_STORE,),
+        examples=(
+            ("hivelore bench speed --memories 10000 100000", "Two sizes, on a store that is thrown away."),
+            (
+                "hivelore bench speed --memories 1000000 --database-url postgresql://localhost/bench",
+                "A million memories on Postgres; the database must hold nothing else.",
+            ),
+        ),
+        run="hivelore.cli.bench_speed_cmd:run",
+        check="values",
+    ),
+    Command(
         name="bench compare",
         group=_MEASURE,
         summary="compare two results of bench recall",

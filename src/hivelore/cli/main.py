@@ -198,6 +198,8 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
             parser.add_argument(option.name, dest=_dest(option), action="store_true")
         else:
             kind: dict[str, Any] = {"type": option.type} if option.type else {}
+            if option.nargs:
+                kind["nargs"] = option.nargs
             parser.add_argument(option.name, dest=_dest(option), default=option.default, **kind)
     return parser
 

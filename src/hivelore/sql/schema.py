@@ -16,8 +16,8 @@ from sqlalchemy import Connection, inspect, text
 from hivelore.core.errors import Unavailable
 from hivelore.sql.database import Database, StoreDamaged
 
-HEAD = "0001"
-KNOWN = ("0001",)
+HEAD = "0002"
+KNOWN = ("0001", "0002")
 _LOCK_KEY = 0x48_4C_4D_49_47  # "HLMIG": any fixed number; Postgres advisory locks are numbers
 
 

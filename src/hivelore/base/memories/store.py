@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    Connection,
     Index,
     Integer,
     Row,
@@ -80,6 +81,25 @@ Index(
     unique=True,
     sqlite_where=text("key IS NOT NULL"),
     postgresql_where=text("key IS NOT NULL"),
+)
+
+Index(
+    "ix_memory_expiring",
+    memories.c.space,
+    memories.c.expires_ms,
+    memories.c.part_count,
+    sqlite_where=text("expires_ms IS NOT NULL"),
+    postgresql_where=text("expires_ms IS NOT NULL"),
+)
+
+# How many items a space holds, without those that expire; kept by triggers (see the migrations). The slots of a space
+# are to be added up.
+counts = Table(
+    "memory_count",
+    metadata,
+    Column("space", String, primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("total", BigInteger, nullable=False),
 )
 
 parts = Table(
@@ -450,17 +470,33 @@ def page(v: View, scope: Scope, position: Position, limit: int) -> list[Item]:
 
 
 def count(v: View, scope: Scope) -> int:
-    """How many items `page` would list in all."""
+    """How many items `page` would list in all: a sum over the spaces of the scope, and of what expires one by one."""
     values = identity.within_values(v, scope)
     return int(v.connection.execute(_counted(scope.everything), {**values, "now_ms": v.now_ms}).scalar_one())
 
 
 @cache
 def _counted(everything: bool) -> Select[Any]:
-    unexpired = or_(memories.c.expires_ms.is_(None), memories.c.expires_ms > bindparam("now_ms"))
-    return select(func.coalesce(func.sum(memories.c.part_count), 0)).where(
-        identity.within(memories.c.space, everything), unexpired
+    lasting = select(func.coalesce(func.sum(counts.c.total), 0)).where(identity.within(counts.c.space, everything))
+    expiring = select(func.coalesce(func.sum(memories.c.part_count), 0)).where(
+        identity.within(memories.c.space, everything),
+        memories.c.expires_ms.is_not(None),
+        memories.c.expires_ms > bindparam("now_ms"),
     )
+    return select(lasting.scalar_subquery() + expiring.scalar_subquery())
+
+
+def recount(connection: Connection) -> int:
+    """Set the counts of all spaces to what the memories say; return how many spaces were counted wrong."""
+    true = select(memories.c.space, func.sum(memories.c.part_count)).where(memories.c.expires_ms.is_(None))
+    wanted = {space: int(total) for space, total in connection.execute(true.group_by(memories.c.space))}
+    kept = select(counts.c.space, func.sum(counts.c.total)).group_by(counts.c.space)
+    found = {space: int(total) for space, total in connection.execute(kept)}
+    wrong = [space for space in wanted.keys() | found.keys() if wanted.get(space, 0) != found.get(space, 0)]
+    for space in sorted(wrong):
+        connection.execute(counts.delete().where(counts.c.space == space))
+        connection.execute(counts.insert().values(space=space, slot=0, total=wanted.get(space, 0)))
+    return len(wrong)
 
 
 def items(v: View, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str], Item]:

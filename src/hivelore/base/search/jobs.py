@@ -59,6 +59,22 @@ def ready(hub: Hub) -> None:
         raise Unavailable(state.reason or "the embedding model is not ready")
 
 
+def warm(hub: Hub) -> None:
+    """Read the vectors of the current model into memory, where this store keeps them there: at start, so that the
+    first searches of a large store need not wait for it."""
+    if hub.vectors is None or hub.embedder.state().status == "off":
+        return
+    try:
+        ready(hub)
+        with hub.db.read() as connection:
+            model = store.model_id(connection, hub.embedder.model)
+        if model is not None:
+            hub.vectors.load(hub.db.read, model, hub.stopping)
+    except Exception:
+        if not hub.stopping.is_set():  # then the store is closed under its feet
+            log.exception("the vectors could not be read ahead")
+
+
 def queue_embedding(hub: Hub) -> None:
     """Leave a job for whatever is pending."""
     with hub.db.write() as connection:

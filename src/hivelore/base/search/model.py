@@ -104,15 +104,14 @@ class Question:
 class Words:
     """What the text index found for a question at one depth, or why it could not be asked.
 
-    With it comes what can be read while the question's vector is still being made: how often the found chunks hold the
-    terms, the number of the model, those of its vectors, in half precision, that the found chunks have, how many chunks
-    of the scope wait for one, and which other model has vectors here.
+    With it comes what can be read while the question's vector is still being made: the number of its model, those
+    vectors of the model, in half precision, that the found chunks have, how many chunks of the scope wait for one, and
+    which other model has vectors here.
     """
 
     candidates: tuple[Candidate, ...]
     depth: int
     unavailable: str = ""
-    counts: Mapping[int, TermCounts] = field(default_factory=dict)
     model: int | None = None
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     pending: int = 0
@@ -191,8 +190,10 @@ class Place(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A chunk that the text index proposes, with its raw score (higher is better) and its place."""
+    """A chunk that the text index proposes, with its raw score (higher is better), its place, and what it holds of the
+    question's terms."""
 
     chunk: int
     score: float
     place: Place
+    counts: TermCounts

@@ -1,18 +1,16 @@
 """What Postgres does its own way: `tsvector` for text, jsonb for tags, pgvector for nearest neighbours.
 
-Postgres has no BM25. Candidates come from one query over the GIN index, ordered by how many rare terms they hold; the
-best of them get a true BM25 score here, with the term frequencies that their tsvector carries, so that both stores
-agree on clear winners.
+Postgres has no BM25: `words.py` scores, from the entries of the GIN index and the frequencies that a tsvector carries.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -24,11 +22,9 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    case,
     cast,
     func,
     literal,
-    literal_column,
     or_,
     select,
     text,
@@ -36,13 +32,13 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import UserDefinedType
 
-from hivelore.base.search.model import Candidate, Place, TermCounts
+from hivelore.base.search.model import Place, TermCounts
 from hivelore.base.search.tables import PLACE, chunks, token_rows, vectors
+from hivelore.base.search.words import Counted, Words
 
-RESCORED = 300  # candidates that get a BM25 score
-COUNTED = 20_000  # document frequencies are counted up to here; beyond it a term is simply "common"
+best = None  # Postgres has no BM25
+
 EXACT_LIMIT_ROWS = 20_000  # below this many vectors in scope the exact path is faster and finds everything
-K1, B = 1.2, 0.75  # FTS5's constants
 
 _MAX_POSITION = 16_383  # tsvector cannot count further
 _MAX_POSITIONS = 255
@@ -62,7 +58,7 @@ def token_literal(found: Sequence[str]) -> str:
     )
 
 
-def _tsquery(term: str) -> str:
+def _quoted(term: str) -> str:
     prefix = ":*" if term.endswith("*") else ""
     return "'" + term.removesuffix("*").replace("\\", "\\\\").replace("'", "''") + "'" + prefix
 
@@ -97,6 +93,11 @@ def has_tag(tags: ColumnElement[Any], tag: str) -> ColumnElement[bool]:
     return cast(tags, JSONB).op("@>", return_type=Boolean)(cast([tag], JSONB))
 
 
+def by_id(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column for conditions on chunks whose ids are known; Postgres finds the best way itself."""
+    return column
+
+
 class _SizedHalfVec(UserDefinedType[Any]):
     """`halfvec(n)`: the cast that makes the partial index of a model usable."""
 
@@ -109,70 +110,56 @@ class _SizedHalfVec(UserDefinedType[Any]):
         return f"halfvec({self.dims})"
 
 
-def _query(words: str) -> ColumnElement[Any]:
-    return func.to_tsquery(literal_column("'simple'::regconfig"), literal(words))
-
-
-def _holds(words: str) -> ColumnElement[bool]:
-    return token_rows.c.tokens.op("@@", return_type=Boolean)(_query(words))
-
-
-def match_text(
-    connection: Connection, terms: Sequence[str], where: Sequence[ColumnElement[bool]], limit: int
-) -> list[Candidate]:
-    """The best chunks for any of the terms, BM25 score (higher is better)."""
-    total, average = _corpus(connection)
-    if total == 0:
-        return []
-    idf = {term: _idf(total, _document_frequency(connection, term)) for term in terms}
-    rarity: ColumnElement[Any] = literal(0.0, Float)
-    for term, weight in idf.items():
-        rarity = rarity + case((_holds(_tsquery(term)), weight), else_=0.0)
-    statement = (
-        select(chunks.c.id, cast(token_rows.c.tokens, Text).label("tokens"), *PLACE)
-        .select_from(
-            token_rows.join(chunks, and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk))
-        )
-        .where(_holds(" | ".join(_tsquery(term) for term in terms)), *where)
-        .order_by(rarity.desc(), chunks.c.id)
-        .limit(max(RESCORED, limit))
-    )
-    scored = [
-        Candidate(id, _bm25(tokens, idf, average), Place(*place))
-        for id, tokens, *place in connection.execute(statement)
-    ]
-    return sorted(scored, key=lambda c: (-c.score, c.chunk))[:limit]
-
-
-def _corpus(connection: Connection) -> tuple[int, float]:
+def corpus(connection: Connection) -> tuple[int, float]:
     """Number of chunks and their average length in tokens, from a sample that stays cheap at any size."""
-    row = connection.execute(
-        text(
-            "SELECT greatest((SELECT reltuples FROM pg_class WHERE oid = 'search_tokens'::regclass), "
-            "(SELECT count(*) FROM (SELECT 1 FROM search_tokens LIMIT 1000) s)) AS total, "
-            "(SELECT avg(length(tokens)) FROM (SELECT tokens FROM search_tokens LIMIT 200) s) AS average"
-        )
-    ).one()
-    return int(row.total), max(float(row.average or 1.0), 1.0)
+    row = connection.execute(_CORPUS).one()
+    return int(row.total), max(float(row.average or 2.0) - 1, 1.0)  # the token of the space is none of the text
 
 
-def _document_frequency(connection: Connection, term: str) -> int:
-    counted = text(
-        "SELECT count(*) FROM (SELECT 1 FROM search_tokens WHERE tokens @@ to_tsquery('simple', :term) LIMIT :most) s"
+def frequency(connection: Connection, term: str, most: int, total: int) -> int:
+    """In how many of `total` chunks a term stands: exact up to `most`, beyond it from the statistics of the planner
+    (without `total` just `most`)."""
+    counted = int(connection.execute(_COUNT, {"words": _quoted(term), "most": most}).scalar_one())
+    if counted < most or not total:
+        return counted
+    share = connection.execute(_COMMON, {"term": term}).scalar_one_or_none()
+    return max(most, round(total * (share or 0.0)))
+
+
+def matching(connection: Connection, words: Words, most: int | None) -> NDArray[np.int64]:
+    """Chunks that hold a word of every group, ascending; of more than `most` the newest."""
+    wanted = " & ".join("(" + " | ".join(_quoted(term) for term in group) + ")" for group in words)
+    ids = connection.execute(_MATCHING if most is None else _NEWEST_MATCHING, {"words": wanted, "most": most})
+    return np.fromstring(ids.scalar_one() or "", np.int64, sep=",")
+
+
+def counted(
+    connection: Connection, ids: Sequence[int], terms: Sequence[str], where: Sequence[ColumnElement[bool]]
+) -> list[Counted]:
+    """How often each term stands in each of these chunks; without those that fail the conditions."""
+    rows = connection.execute(
+        select(chunks.c.id, cast(token_rows.c.tokens, Text), *PLACE)
+        .select_from(token_rows.join(chunks, _OF_CHUNK))
+        .where(among(chunks.c.id, "ids"), *where),
+        {"ids": listed(ids)},
     )
-    return int(connection.execute(counted, {"term": _tsquery(term), "most": COUNTED}).scalar_one())
+    return [Counted(row[0], _counts(row[1], terms), Place._make(row[2:])) for row in rows]
 
 
-def _idf(total: int, frequency: int) -> float:
-    """FTS5's inverse document frequency: ln((N - n + 0.5) / (n + 0.5)), never below a small positive value."""
-    return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6) if total > frequency else 1e-6
+def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
+    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
+    # By way of the chunks, which have an index of their ids alone.
+    statement = select(chunks.c.id, cast(token_rows.c.tokens, Text)).select_from(chunks.join(token_rows, _OF_CHUNK))
+    rows = connection.execute(statement.where(among(chunks.c.id, "ids")), {"ids": listed(ids)})
+    return {id: _counts(tsvector, terms) for id, tsvector in rows}
 
 
-def _counts(tsvector: str, terms: Iterable[str]) -> TermCounts:
-    """What a chunk holds of the terms, from the text form of its tsvector (`'foo':1,4 'bar':2`)."""
+def _counts(tsvector: str, terms: Sequence[str]) -> TermCounts:
+    """What a chunk holds of the terms, from the text form of its tsvector (`'foo':1,4 'bar':2`). One token is that of
+    the space."""
     frequencies = {
         token.replace("''", "'").replace("\\\\", "\\"): positions.count(",") + 1
-        for token, positions in re.findall(r"'((?:[^']|'')*)':([\d,]+)", tsvector)
+        for token, positions in _LEXEME.findall(tsvector)
     }
     found = tuple(
         sum(n for token, n in frequencies.items() if token.startswith(term[:-1]))
@@ -180,26 +167,31 @@ def _counts(tsvector: str, terms: Iterable[str]) -> TermCounts:
         else frequencies.get(term, 0)
         for term in terms
     )
-    return TermCounts(sum(frequencies.values()), found)
+    return TermCounts(sum(frequencies.values()) - 1, found)
 
 
-def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
-    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
-    # By way of the chunks, which have an index of their ids alone.
-    same = and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)
-    statement = select(chunks.c.id, cast(token_rows.c.tokens, Text)).select_from(chunks.join(token_rows, same))
-    statement = statement.where(among(chunks.c.id, "ids"))
-    return {id: _counts(tsvector, terms) for id, tsvector in connection.execute(statement, {"ids": listed(ids)})}
-
-
-def _bm25(tsvector: str, idf: dict[str, float], average: float) -> float:
-    """BM25 of one chunk."""
-    length, counted = _counts(tsvector, idf)
-    score = 0.0
-    for found, weight in zip(counted, idf.values(), strict=True):
-        if found:
-            score += weight * found * (K1 + 1) / (found + K1 * (1 - B + B * length / average))
-    return score
+_OF_CHUNK = and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)
+_LEXEME = re.compile(r"'((?:[^']|'')*)':([\d,]+)")
+_HOLDS = "tokens @@ CAST(:words AS tsquery)"
+_CORPUS = text(
+    "SELECT greatest((SELECT sum(c.reltuples) FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = "
+    "'search_tokens'::regclass OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = "
+    "'search_tokens'::regclass))), (SELECT count(*) FROM (SELECT 1 FROM search_tokens LIMIT 1000) s)) AS total, "
+    "(SELECT avg(length(tokens)) FROM (SELECT tokens FROM search_tokens LIMIT 200) s) AS average"
+)
+_COUNT = text(f"SELECT count(*) FROM (SELECT 1 FROM search_tokens WHERE {_HOLDS} LIMIT :most) s")
+_COMMON = text(
+    "SELECT max(share) FROM pg_stats, unnest(CAST(CAST(most_common_elems AS text) AS text[]), most_common_elem_freqs) "
+    "AS common(element, share) WHERE schemaname = current_schema() AND tablename = 'search_tokens' "
+    "AND attname = 'tokens' AND element = :term"
+)
+_MATCHING = text(
+    f"SELECT string_agg(chunk::text, ',') FROM (SELECT chunk FROM search_tokens WHERE {_HOLDS} ORDER BY chunk) s"
+)
+_NEWEST_MATCHING = text(
+    "SELECT string_agg(chunk::text, ',' ORDER BY chunk) FROM "
+    f"(SELECT chunk FROM search_tokens WHERE {_HOLDS} ORDER BY chunk DESC LIMIT :most) s"
+)
 
 
 def nearest(

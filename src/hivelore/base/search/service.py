@@ -31,9 +31,9 @@ from hivelore.base.search.model import (
     Place,
     Question,
     Request,
-    TermCounts,
     Words,
 )
+from hivelore.base.search.signatures import StillLoading, cosines
 from hivelore.base.search.tokens import query_terms, tokens
 from hivelore.base.search.when import When, understood
 from hivelore.core.actor import Scope
@@ -48,6 +48,7 @@ Texts = Mapping[int, tuple[str, int, str]]  # text, start and context of chunks
 
 POOL = 60  # candidates that each engine proposes at first; more make no difference to the evaluation sets
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
+MOST_PENDING = 10_000  # chunks without a vector that a recall counts; after an import there may be a million
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
 QUERY_TIMEOUT_S = 3.0  # then words answer alone
 EVENT_DEPTH = 5  # memories among which the event of "before the migration" is looked for
@@ -112,14 +113,12 @@ def ask(hub: Hub, query: str) -> Question:
 def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters, depth: int = POOL) -> Words:
     """Ask the text index for the best `depth` chunks, and read ahead what their ranking will need."""
     found: Sequence[Candidate] = ()
-    counts: Mapping[int, TermCounts] = {}
     unavailable = ""
     engine = store.engine(v)
     if question.terms:
         try:
             with _shielded(v):
-                found = engine.match_text(v.connection, question.terms, store.conditions(v, scope, filters), depth)
-                counts = engine.counts_of(v.connection, question.terms, [each.chunk for each in found])
+                found = store.match_text(v, question.terms, scope, filters, depth)
         except HiveloreError:
             raise
         except Exception:
@@ -134,8 +133,8 @@ def look_up(v: View, question: Asking | Question, scope: Scope, filters: Filters
                 vectors = engine.vectors_of(v.connection, model, [each.chunk for each in found])
     except Exception:  # the search of the vectors will meet it too, and say so
         log.exception("the vectors of the found chunks could not be read")
-    pending = store.pending_count(v, scope)
-    return Words(tuple(found), depth, unavailable, counts, model, vectors, pending, former)
+    pending = store.pending_count(v, scope, MOST_PENDING)
+    return Words(tuple(found), depth, unavailable, model, vectors, pending, former)
 
 
 def settle(call: Call, scope: Scope) -> None:
@@ -152,7 +151,7 @@ def settle(call: Call, scope: Scope) -> None:
     while True:
         seen = hub.progress.count()
         with call.read() as v:
-            waiting = store.pending_count(v, scope)
+            waiting = store.pending_count(v, scope, SETTLED_CHUNKS + 1)
         remaining_s = deadline - time.monotonic()
         if not 0 < waiting <= SETTLED_CHUNKS or remaining_s <= 0:
             return
@@ -220,7 +219,7 @@ def _found_event(v: View, scope: Scope, when: When) -> When:
     terms = query_terms(when.event)
     if not terms:
         return when
-    best = store.engine(v).match_text(v.connection, terms, store.conditions(v, scope, Filters()), EVENT_DEPTH)
+    best = store.match_text(v, terms, scope, Filters(), EVENT_DEPTH)
     texts = store.texts(v, [each.chunk for each in best])
     for each in best:
         text, _, context = texts.get(each.chunk, ("", 0, ""))
@@ -274,6 +273,13 @@ def _round(
                     former = question.former
                     former_found = _nearest(hub, v, request, former.former.id, former.vector, depth)
             engines.append(VECTORS)
+        except StillLoading as exc:
+            for each in (model, question.former.former.id if question.former is not None else None):
+                if each is not None:
+                    hub.helpers.submit(hub.vectors.load, hub.db.read, each, hub.stopping)
+            unavailable[VECTORS] = f"loading: {exc.message}"
+            model = None
+            question = replace(question, former=None)
         except HiveloreError:
             raise
         except Exception:
@@ -285,7 +291,10 @@ def _round(
     ranked, gone = _rank(v, question, model, words, vector_found, former_found, whens)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         assert question.vector is not None
-        vector_found = _nearest(hub, v, request, model, question.vector, depth)
+        try:
+            vector_found = _nearest(hub, v, request, model, question.vector, depth)
+        except StillLoading:  # a large table, read in the background by the next search; this answer stands
+            return engines, ranked, False
         ranked, _ = _rank(v, question, model, words, vector_found, former_found, whens)
     return engines, ranked, all(len(each) < depth for each in (words.candidates, vector_found, former_found))
 
@@ -299,16 +308,27 @@ def matches_by_namespace(v: View, question: Question, filters: Filters, limit: i
     """Where the words of a question occur among everything that the caller may read: hits by namespace, best first."""
     if not question.terms:
         return {}
-    where = store.conditions(v, Scope(None), filters)
     try:
         with _shielded(v):
-            found = store.engine(v).match_text(v.connection, question.terms, where, limit)
+            found = store.match_text(v, question.terms, Scope(None), filters, limit)
     except Exception:
         log.exception("the text index could not be searched")
         return {}
     names = identity.names(v, [each.place.space for each in found])
     counted = Counter(names[each.place.space] for each in found)
     return dict(sorted(counted.items(), key=lambda pair: -pair[1]))
+
+
+def nearest(hub: Hub, v: View, request: Request, depth: int = POOL) -> list[tuple[int, float]]:
+    """What the vectors alone give for a request: chunks with their cosines, best first."""
+    vector = request.question.vector
+    model = store.model_id(v.connection, request.question.model)
+    if vector is None or model is None:
+        return []
+    found = _nearest(hub, v, request, model, vector, depth)
+    rows = store.engine(v).neighbours(v.connection, model, found, v.now_ms)
+    exact = cosines(vector, [half for _, half, _ in rows])
+    return sorted(((row[0], cosine) for row, cosine in zip(rows, exact, strict=True)), key=lambda pair: -pair[1])
 
 
 def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, depth: int) -> list[int]:
@@ -386,17 +406,17 @@ def _rank(
         for chunk, cosine, place in handover.cosines(v, question, rest):
             elsewhere[chunk], places[chunk] = cosine, place
     ids = sorted(places)
-    counts = dict(words.counts)
+    counts = {each.chunk: each.counts for each in words.candidates}
     terms = () if words.unavailable else question.terms
     if terms:
         counts |= store.engine(v).counts_of(v.connection, terms, [id for id in ids if id not in counts])
     pool = ranking.pool(ids, places, counts, vectors, elsewhere)
     scored = ranking.score(pool, terms, question.vector, question.cosine_range)
     scores = priors.adjusted(dict(zip(ids, scored.scores, strict=True)), places, whens)
-    cosines = {id: cosine for id, cosine in zip(ids, scored.cosines, strict=True) if cosine is not None}
+    known = {id: cosine for id, cosine in zip(ids, scored.cosines, strict=True) if cosine is not None}
     text_ranks = {each.chunk: rank for rank, each in enumerate(words.candidates, 1)}
     found = dict.fromkeys((*vector_found, *former_found))
-    near = sorted((chunk for chunk in found if chunk in cosines), key=lambda chunk: -cosines[chunk])
+    near = sorted((chunk for chunk in found if chunk in known), key=lambda chunk: -known[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
     best: dict[tuple[str, str], _Ranked] = {}
     for negative, _, chunk in sorted((-score, -places[id].event_ms, id) for id, score in scores.items()):
@@ -404,7 +424,7 @@ def _rank(
         if (place.space, place.piece) not in best:
             ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
             best[place.space, place.piece] = _Ranked(
-                chunk, place, min(max(-negative, 0.0), 1.0), cosines.get(chunk), *ranks
+                chunk, place, min(max(-negative, 0.0), 1.0), known.get(chunk), *ranks
             )
     return list(best.values()), sum(chunk not in vectors for chunk in vector_found)
 

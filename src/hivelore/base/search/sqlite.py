@@ -1,11 +1,14 @@
-"""What SQLite does its own way: FTS5 for text (BM25), JSON for tags. Vectors are in `signatures.py`."""
+"""What SQLite does its own way: FTS5 for words, which `words.py` scores, and JSON for tags. Vectors are in
+`signatures.py`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -19,15 +22,18 @@ from sqlalchemy import (
     table,
     text,
 )
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from hivelore.base.search.model import Candidate, Place, TermCounts
 from hivelore.base.search.tables import PLACE, chunks
+from hivelore.base.search.words import Counted, Words
 
 # Made by the first migration with FTS5's `ascii` tokeniser, which splits at ASCII separators only, so that our
 # space-joined tokens arrive as they are.
-SMALL = 2_000  # below this many chunks no term is too common to look up
 MERGED_PAGES = 500  # of the text index in one step: about 50 ms
-COMMON_SHARE = 0.25  # of all chunks; a term in more of them has an inverse document frequency near 1 or below
+SAMPLES = 16  # stretches of ids in which a common term is counted
+SAMPLED_SHARE = 20  # the part of all ids that they cover: one in so many
 
 _search_text = table("search_text", column("rowid"), column("tokens"))
 
@@ -59,6 +65,11 @@ def listed(ids: Sequence[int]) -> Any:
     return json.dumps(ids)
 
 
+def by_id(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column for conditions on chunks whose ids are known: SQLite must not look for them by an index on it."""
+    return UnaryExpression(column, operator=custom_op("+"))
+
+
 def merge_step(connection: Connection, first: bool) -> bool:
     """Merge some segments of the text index; False when there is nothing left to merge.
 
@@ -78,37 +89,102 @@ def has_tag(tags: ColumnElement[Any], tag: str) -> ColumnElement[bool]:
     return select(literal(1)).select_from(each).where(each.c.value == tag).exists()
 
 
-def match_text(
+def corpus(connection: Connection) -> tuple[int, float]:
+    """Number of chunks and their average length in tokens, as FTS5 keeps them: the record with id 1 of its data holds
+    the number of rows and, for each column, of tokens (the averages record of its file format)."""
+    record = connection.execute(_AVERAGES).scalar_one_or_none() or b"\0"
+    rows, at = _varint(record, 0)
+    if rows == 0:
+        return 0, 1.0
+    tokens, _ = _varint(record, at)
+    return rows, max(tokens / rows - 1, 1.0)  # the token of the space is none of the text
+
+
+def _varint(record: bytes, at: int) -> tuple[int, int]:
+    """SQLite's variable-length integer at a place, and the place behind it."""
+    value = 0
+    for _ in range(8):
+        byte = record[at]
+        at += 1
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at
+    return value << 8 | record[at], at + 1
+
+
+def frequency(connection: Connection, term: str, most: int, total: int) -> int:
+    """In how many of `total` chunks a term stands: exact up to `most`, beyond it from a twentieth of all ids (without
+    `total` just `most`)."""
+    words = _quoted(term)
+    counted = int(connection.execute(_COUNT, {"words": words, "most": most}).scalar_one())
+    if counted < most or not total:
+        return counted
+    newest = int(connection.execute(_NEWEST).scalar_one() or 0)
+    width = max(newest // (SAMPLES * SAMPLED_SHARE), 1)
+    given = {"words": words, "firsts": json.dumps([newest * n // SAMPLES for n in range(SAMPLES)]), "width": width}
+    return max(most, round(total * int(connection.execute(_COUNT_SAMPLES, given).scalar_one()) / (width * SAMPLES)))
+
+
+def matching(connection: Connection, words: Words, most: int | None) -> NDArray[np.int64]:
+    """Chunks that hold a word of every group, ascending; of more than `most` the newest. The ids come as one text,
+    which is five times as fast as a row for each."""
+    wanted = " AND ".join("(" + " OR ".join(_quoted(term) for term in group) + ")" for group in words)
+    given = {"words": wanted, "most": most}
+    ids = connection.execute(_MATCHING if most is None else _NEWEST_MATCHING, given).scalar_one()
+    found = np.fromstring(ids or "", np.int64, sep=",")
+    return found if most is None else found[::-1]
+
+
+def best(
     connection: Connection, terms: Sequence[str], where: Sequence[ColumnElement[bool]], limit: int
 ) -> list[Candidate]:
-    """The best chunks for any of the terms, BM25 score (higher is better)."""
-    words = " OR ".join(_quoted(term) for term in _telling(connection, terms))
+    """The best chunks for any of the terms by FTS5's own BM25, which reads all that hold one: for a small store."""
     score: ColumnElement[float] = literal_column("bm25(search_text)", Float)
     statement = (
-        select(chunks.c.id, score.label("score"), *PLACE)
+        select(chunks.c.id, score.label("score"), _search_text.c.tokens, *PLACE)
         .select_from(_search_text.join(chunks, chunks.c.id == _search_text.c.rowid))
-        .where(text("search_text MATCH :words").bindparams(words=words), *where)
+        .where(text("search_text MATCH :words").bindparams(words=" OR ".join(map(_quoted, terms))), *where)
         .order_by(score)
         .limit(limit)
     )
-    return [Candidate(row[0], -row[1], Place._make(row[2:])) for row in connection.execute(statement).all()]
+    count = _counter(terms)
+    rows = connection.execute(statement).all()
+    return [Candidate(row[0], -row[1], Place._make(row[3:]), count(row[2])) for row in rows]
 
 
-def _telling(connection: Connection, terms: Sequence[str]) -> list[str]:
-    """The terms that tell chunks apart. A term that stands in a large part of all chunks adds next to nothing to any
-    score, but makes the index read all of them; it is left out when rarer terms are there."""
-    newest = connection.execute(text("SELECT max(id) FROM search_chunk")).scalar_one() or 0
-    if newest < SMALL or len(terms) < 2:
-        return list(terms)
-    counted = connection.execute(
-        text("SELECT term, doc FROM search_vocabulary WHERE term IN (SELECT value FROM json_each(:terms))"),
-        {"terms": json.dumps(terms)},
-    )
-    documents = {row.term: row.doc for row in counted}
-    telling = [term for term in terms if term.endswith("*") or 0 < documents.get(term, 0) <= newest * COMMON_SHARE]
-    if telling:
-        return telling
-    return sorted(terms, key=lambda term: documents.get(term, 0))[:3]
+def counted(
+    connection: Connection, ids: Sequence[int], terms: Sequence[str], where: Sequence[ColumnElement[bool]]
+) -> list[Counted]:
+    """How often each term stands in each of these chunks; without those that fail the conditions."""
+    rows = connection.execute(
+        select(chunks.c.id, _search_text.c.tokens, *PLACE)
+        .select_from(chunks.join(_search_text, chunks.c.id == _search_text.c.rowid))
+        .where(among(chunks.c.id, "ids"), *where),
+        {"ids": listed(ids)},
+    ).all()
+    count = _counter(terms)
+    return [Counted(row[0], count(row[1]), Place._make(row[2:])) for row in rows]
+
+
+def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
+    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
+    count = _counter(terms)
+    return {id: count(tokens) for id, tokens in connection.execute(_TOKENS, {"ids": listed(ids)}).all()}
+
+
+def _counter(terms: Sequence[str]) -> Callable[[str], TermCounts]:
+    """What counts terms in the tokens of a chunk. The first of these is that of the space."""
+    words = [(term.removesuffix("*"), " " + (term[:-1] if term.endswith("*") else f"{term} ")) for term in terms]
+    nothing = (0,) * len(terms)
+
+    def count(tokens: str) -> TermCounts:
+        found = nothing
+        if any(word in tokens for word, _ in words):  # most chunks that only the vectors found hold none
+            apart = f" {tokens.replace(' ', '  ')} "  # so that neighbours that are alike do not share a blank
+            found = tuple([apart.count(spaced) if word in tokens else 0 for word, spaced in words])
+        return TermCounts(tokens.count(" "), found)
+
+    return count
 
 
 def _quoted(term: str) -> str:
@@ -118,6 +194,19 @@ def _quoted(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
+_AVERAGES = text("SELECT block FROM search_text_data WHERE id = 1")
+_NEWEST = text("SELECT max(id) FROM search_chunk")
+_COUNT = text("SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH :words LIMIT :most)")
+_COUNT_SAMPLES = text(
+    "SELECT sum((SELECT count(*) FROM search_text WHERE search_text MATCH :words "
+    "AND rowid BETWEEN value AND value + :width - 1)) FROM json_each(:firsts)"
+)
+_MATCHING = text("SELECT group_concat(rowid) FROM search_text WHERE search_text MATCH :words")
+_NEWEST_MATCHING = text(
+    "SELECT group_concat(rowid) FROM "
+    "(SELECT rowid FROM search_text WHERE search_text MATCH :words ORDER BY rowid DESC LIMIT :most)"
+)
+
 _AMONG_IDS = "IN (SELECT value FROM json_each(:ids))"
 _TOKENS = text(f"SELECT rowid, tokens FROM search_text WHERE rowid {_AMONG_IDS}")
 _VECTORS = text(f"SELECT chunk, vec FROM search_vector WHERE chunk {_AMONG_IDS} AND model = :model")
@@ -126,20 +215,6 @@ _NEIGHBOURS = text(
     "JOIN search_vector v ON v.chunk = c.id AND v.model = :model AND v.space = c.space "
     f"WHERE c.id {_AMONG_IDS} AND (c.expires_ms IS NULL OR c.expires_ms > :now_ms)"
 )
-
-
-def counts_of(connection: Connection, terms: Sequence[str], ids: Sequence[int]) -> dict[int, TermCounts]:
-    """How often these chunks hold the terms; chunks that are not in the text index are left out."""
-    words = [(term.removesuffix("*"), " " + (term[:-1] if term.endswith("*") else f"{term} ")) for term in terms]
-    nothing = (0,) * len(terms)
-    counted: dict[int, TermCounts] = {}
-    for id, tokens in connection.execute(_TOKENS, {"ids": listed(ids)}).all():
-        found = nothing
-        if any(word in tokens for word, _ in words):  # most chunks that only the vectors found hold none
-            apart = f" {tokens.replace(' ', '  ')} "
-            found = tuple([apart.count(spaced) if word in tokens else 0 for word, spaced in words])
-        counted[id] = TermCounts(tokens.count(" ") + 1, found)
-    return counted
 
 
 def vectors_of(connection: Connection, model: int, ids: Sequence[int]) -> dict[int, bytes]:

@@ -11,10 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal, or_, select, text
 
 from hivelore.base.identity import store as identity
-from hivelore.base.search import postgres, sqlite
-from hivelore.base.search.model import Entry, Filters, Former
+from hivelore.base.search import postgres, sqlite, words
+from hivelore.base.search.model import Candidate, Entry, Filters, Former
 from hivelore.base.search.tables import chunks, models, pending, vectors
 from hivelore.base.search.tokens import tokens
+from hivelore.base.search.words import space_token
 from hivelore.core.actor import Scope
 from hivelore.core.settings import Settings
 from hivelore.core.text import split, tail_context
@@ -81,7 +82,7 @@ def put(w: Work, entry: Entry, *, new: bool = False) -> int:
             continue
         added.append((int(w.connection.execute(chunks.insert().returning(chunks.c.id), values).scalar_one()), chunk))
     if added:
-        found = [(id, indexed_tokens(c.context, c.text)) for id, c in added]
+        found = [(id, indexed_tokens(entry.space, c.context, c.text)) for id, c in added]
         engine(w).add_tokens(w.connection, entry.space, found)
         _mark_pending(w, entry.space, [id for id, _ in added])
     return len(added)
@@ -113,9 +114,9 @@ def values_of(entry: Entry, chunk: PlannedChunk) -> dict[str, Any]:
     }
 
 
-def indexed_tokens(context: str, text: str) -> list[str]:
-    """The tokens under which the text index knows a chunk."""
-    return tokens(f"{context}\n{text}")
+def indexed_tokens(space: str, context: str, text: str) -> list[str]:
+    """The tokens under which the text index knows a chunk: that of its space, then those of what it says."""
+    return [space_token(space), *tokens(f"{context}\n{text}")]
 
 
 def _mark_pending(w: Work, space: str, ids: Sequence[int]) -> None:
@@ -161,10 +162,23 @@ def engine(v: View) -> Any:
     return sqlite if v.dialect == "sqlite" else postgres
 
 
-def conditions(v: View, scope: Scope, filters: Filters) -> list[ColumnElement[bool]]:
-    """Scope, expiry and filters as conditions on `search_chunk`; they are part of every engine's query."""
+def match_text(v: View, terms: Sequence[str], scope: Scope, filters: Filters, limit: int) -> list[Candidate]:
+    """The best chunks of the scope for any of the terms, by their words."""
+    where = conditions(v, scope, filters, by_id=True)
+    return words.match(engine(v), v.connection, terms, named_spaces(v, scope), where, limit)
+
+
+def named_spaces(v: View, scope: Scope) -> list[str] | None:
+    """Ids of the spaces that a scope names and the caller may read; None when it means everything."""
+    return None if scope.spaces is None else [space.id for space in scope.spaces if identity.may_read(v, space)]
+
+
+def conditions(v: View, scope: Scope, filters: Filters, *, by_id: bool = False) -> list[ColumnElement[bool]]:
+    """Scope, expiry and filters as conditions on `search_chunk`; they are part of every engine's query. `by_id`: the
+    chunks they are put to are known by their ids."""
+    space = engine(v).by_id(chunks.c.space) if by_id else chunks.c.space
     found: list[ColumnElement[bool]] = [
-        identity.visible(v, chunks.c.space, scope),
+        identity.visible(v, space, scope),
         or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms),
     ]
     for column, wanted in (
@@ -188,15 +202,16 @@ def matching_ids(v: View, where: Sequence[ColumnElement[bool]]) -> Sequence[int]
     return v.connection.execute(select(chunks.c.id).where(*where)).scalars().all()
 
 
-def pending_count(v: View, scope: Scope) -> int:
-    """How many chunks in the scope wait for a vector."""
+def pending_count(v: View, scope: Scope, most: int = 2**31) -> int:
+    """How many chunks in the scope wait for a vector, counted up to `most`."""
     values = identity.within_values(v, scope)
-    return int(v.connection.execute(_pending_counted(scope.everything), values).scalar_one())
+    return int(v.connection.execute(_pending_counted(scope.everything), {**values, "most": most}).scalar_one())
 
 
 @cache
 def _pending_counted(everything: bool) -> Select[Any]:
-    return select(func.count()).select_from(pending).where(identity.within(pending.c.space, everything))
+    some = select(pending.c.chunk).where(identity.within(pending.c.space, everything)).limit(bindparam("most"))
+    return select(func.count()).select_from(some.subquery())
 
 
 def pending_total(connection: Any) -> int:

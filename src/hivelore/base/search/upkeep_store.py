@@ -35,7 +35,7 @@ class Chunk:
 
     @property
     def tokens(self) -> list[str]:
-        return store.indexed_tokens(self.context, self.text)
+        return store.indexed_tokens(self.space, self.context, self.text)
 
 
 def text_table(dialect: str) -> str:
