@@ -172,7 +172,7 @@ def _from_neighbours(pool: Pool, own: Floats, lengths: Floats) -> Floats:
             if other is not None and _in_context(pool.places[index], pool.places[other]):
                 added[index] += share * positive[other]
                 added[other] += share * positive[index]
-    needed = np.minimum(SELF_CONTAINED_TOKENS / np.maximum(lengths, 1.0), 1.0) ** 2
+    needed = np.where(lengths > 0, np.minimum(SELF_CONTAINED_TOKENS / np.maximum(lengths, 1.0), 1.0) ** 2, 0.0)
     gained: Floats = added * needed
     return gained
 

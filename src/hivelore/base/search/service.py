@@ -46,7 +46,8 @@ log = logging.getLogger("hivelore.search")
 
 Texts = Mapping[int, tuple[str, int, str]]  # text, start and context of chunks
 
-POOL = 60  # candidates that each engine proposes at first; more make no difference to the evaluation sets
+POOL = 48  # candidates that each engine proposes at first; more make no difference to the evaluation sets
+COUNTED = 30  # chunks nearest by their vectors whose words are counted, too
 POOL_GROWTH = 4  # how much deeper it is asked when a page lies behind what they gave
 MOST_PENDING = 10_000  # chunks without a vector that a recall counts; after an import there may be a million
 SETTLED_CHUNKS = 32  # with more pending than this, waiting would be in vain
@@ -409,7 +410,9 @@ def _rank(
     counts = {each.chunk: each.counts for each in words.candidates}
     terms = () if words.unavailable else question.terms
     if terms:
-        counts |= store.engine(v).counts_of(v.connection, terms, [id for id in ids if id not in counts])
+        # What the words did not find and the vectors not among their first has few words of the question, if any.
+        others = [id for id in vector_found[:COUNTED] if id not in counts and id in places]
+        counts |= store.engine(v).counts_of(v.connection, terms, others)
     pool = ranking.pool(ids, places, counts, vectors, elsewhere)
     scored = ranking.score(pool, terms, question.vector, question.cosine_range)
     scores = priors.adjusted(dict(zip(ids, scored.scores, strict=True)), places, whens)

@@ -30,8 +30,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from hivelore.base.search.tables import vectors
 from hivelore.core.errors import Unavailable
 
-SHORTLIST = 4_000  # ranked by codes at least
-SHORTLIST_SHARE = 0.004  # of a large table
+LEAST, SHORTLIST = 600, 4_000  # ranked by codes: of a small table a quarter, but so many at least, ...
+SHORTLIST_SHARE = 0.004  # ... and of a large table this share
 SPARE = 20
 BLOCK_ROWS = 65_536  # what one array holds; a page of memory is taken when a row is written to it
 LOAD_ROWS = 4_096
@@ -140,7 +140,7 @@ class _Table:
         """Of the first `size` rows, the `limit` places whose codes are nearest to the query, best first. `wanted` says
         which rows of a block count: a mask, or None for all."""
         places, estimates = self._estimated(size, query, wanted)
-        shortlist = max(SHORTLIST, int(size * SHORTLIST_SHARE))
+        shortlist = _shortlist(size)
         if len(places) > shortlist:
             places = places[np.argpartition(-estimates, shortlist - 1)[:shortlist]]
         scores = self._code_scores(query, places)
@@ -154,7 +154,7 @@ class _Table:
         around = query - self.mean
         signature = self.signs(around.reshape(1, -1))[0]
         spread = np.float32(np.abs(around).mean())
-        shortlist = max(SHORTLIST, int(size * SHORTLIST_SHARE))
+        shortlist = _shortlist(size)
         found: list[Places] = []
         values: list[NDArray[np.float32]] = []
         least = -np.inf  # as soon as a shortlist is full, what lies below its worst is out
@@ -234,6 +234,11 @@ class _Table:
         """The chunks at these places, each once."""
         ids = (int(self.blocks[place // BLOCK_ROWS].chunk[place % BLOCK_ROWS]) for place in places.tolist())
         return list(dict.fromkeys(ids))
+
+
+def _shortlist(size: int) -> int:
+    """How many rows of a table of this size are ranked by their codes."""
+    return max(LEAST, min(SHORTLIST, size // 4), int(size * SHORTLIST_SHARE))
 
 
 def _packed(codes: NDArray[Any]) -> NDArray[np.uint8]:

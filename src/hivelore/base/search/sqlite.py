@@ -136,20 +136,24 @@ def matching(connection: Connection, words: Words, most: int | None) -> NDArray[
 
 
 def best(
-    connection: Connection, terms: Sequence[str], where: Sequence[ColumnElement[bool]], limit: int
+    connection: Connection,
+    terms: Sequence[str],
+    where: Sequence[ColumnElement[bool]],
+    limit: int,
+    counted: Sequence[str],
 ) -> list[Candidate]:
-    """The best chunks for any of the terms by FTS5's own BM25, which reads all that hold one: for a small store."""
+    """The best chunks for any of the terms by FTS5's own BM25, with the counts of the terms `counted`."""
     score: ColumnElement[float] = literal_column("bm25(search_text)", Float)
     statement = (
-        select(chunks.c.id, score.label("score"), _search_text.c.tokens, *PLACE)
+        select(chunks.c.id, score.label("score"), *PLACE)
         .select_from(_search_text.join(chunks, chunks.c.id == _search_text.c.rowid))
         .where(text("search_text MATCH :words").bindparams(words=" OR ".join(map(_quoted, terms))), *where)
         .order_by(score)
         .limit(limit)
     )
-    count = _counter(terms)
     rows = connection.execute(statement).all()
-    return [Candidate(row[0], -row[1], Place._make(row[3:]), count(row[2])) for row in rows]
+    counts = counts_of(connection, counted, [row[0] for row in rows])
+    return [Candidate(row[0], -row[1], Place._make(row[2:]), counts[row[0]]) for row in rows]
 
 
 def counted(

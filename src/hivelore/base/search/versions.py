@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from hivelore.core.text import UNSPACED
 
-NEIGHBOURHOOD = 40  # the best hits, whose texts are compared; fixed, so that no page changes another
+NEIGHBOURHOOD = 24  # the best hits, whose texts are compared; fixed, so that no page changes another
 STATEMENT_CHARS = 240  # a longer text says more than one thing
 LEAST_WORDS = 3  # fewer are hardly a fact that could be told twice
 LENGTH_SLACK = 16  # characters by which copies may differ in blanks, punctuation and articles

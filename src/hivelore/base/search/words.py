@@ -28,6 +28,8 @@ from sqlalchemy import ColumnElement, Connection
 
 from hivelore.base.search.model import Candidate, Place, TermCounts
 
+FEW = 500  # chunks; below no term is too common to look up
+COMMON_SHARE = 0.2  # of all chunks; a term in more of them has a low inverse document frequency
 SMALL = 5_000  # chunks; a store of fewer is searched by its index's own ranking, if it has one
 COUNTED = 20_000  # entries of a term that are counted one by one
 READ = 60_000  # entries that are read in full
@@ -55,9 +57,12 @@ class Counted(NamedTuple):
 
 class Index(Protocol):
     """What a store's own text index must be able to do; `sqlite` and `postgres` are such modules. `best` is its own
-    ranking, where it has one: it reads every chunk that holds any of the terms."""
+    ranking, where it has one: it reads every chunk that holds any of the terms; its last argument says of which terms
+    the counts are wanted."""
 
-    best: Callable[[Connection, Sequence[str], Sequence[ColumnElement[bool]], int], list[Candidate]] | None
+    best: (
+        Callable[[Connection, Sequence[str], Sequence[ColumnElement[bool]], int, Sequence[str]], list[Candidate]] | None
+    )
 
     def corpus(self, connection: Connection) -> tuple[int, float]:
         """Number of chunks, and their average length in tokens."""
@@ -107,7 +112,7 @@ def match(
     if total == 0:
         return []
     if total <= SMALL and index.best is not None:
-        return index.best(connection, terms, where, limit)
+        return index.best(connection, _telling(index, connection, terms, total), where, limit, terms)
     frequencies = {term: index.frequency(connection, term, COUNTED, total) for term in terms}
     weights = {term: _weight(total, frequency) for term, frequency in frequencies.items() if frequency}
     if not weights:
@@ -120,6 +125,15 @@ def match(
 
 def _frequency(term: Term) -> int:
     return term.frequency
+
+
+def _telling(index: Index, connection: Connection, terms: Sequence[str], total: int) -> Sequence[str]:
+    """The terms that tell chunks apart. One that stands in a large part of all chunks adds next to nothing to any
+    score, but makes the index read all of them; it is left out when rarer terms are there."""
+    most = int(total * COMMON_SHARE)
+    if len(terms) < 2 or total < FEW:
+        return terms
+    return [term for term in terms if index.frequency(connection, term, most, 0) < most] or terms
 
 
 def _weight(total: int, frequency: int) -> float:
