@@ -42,7 +42,7 @@ SHARE_PER_GAP = -1.0  # ... per cosine between the best and the ODD_RANK-th cand
 SHARE_PER_TERMS = 0.6  # ... per natural logarithm of the number of terms, beyond USUAL_TERMS
 USUAL_GAP, USUAL_TERMS, ODD_RANK = 0.28, 2.0, 20
 
-NEIGHBOURS = ((1, 0.2), (2, 0.14))  # how many places away, and the share of its score that a neighbour adds
+NEIGHBOURS = ((1, 0.3), (2, 0.2))  # how many places away, and the share of its score that a neighbour adds
 NEIGHBOUR_MS = 3_600_000  # what happened further apart is no context
 SELF_CONTAINED_TOKENS = 30  # a longer chunk needs its neighbours less, by the square of its length
 
@@ -165,7 +165,7 @@ def _from_neighbours(pool: Pool, own: Floats, lengths: Floats) -> Floats:
     """
     added = np.zeros(len(pool.ids), np.float32)
     at = {id: index for index, id in enumerate(pool.ids)}
-    positive = np.maximum(own, 0.0)
+    positive = np.maximum(own - float(np.median(own)), 0.0)  # what all have in common is no news
     for distance, share in NEIGHBOURS:
         for index, id in enumerate(pool.ids):
             other = at.get(id + distance)
