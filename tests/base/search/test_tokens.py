@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hivelore.base.search.tokens import MAX_QUERY_TOKENS, _stem, query_terms, tokens
+from hivelore.base.search.tokens import MAX_QUERY_TOKENS, _stem, is_bare, query_terms, tokens
 
 any_text = st.text(max_size=400) | st.text("aB3'’-_.+#*\"()\\ é日かハ한ß😀\n", max_size=120)
 
@@ -165,3 +165,11 @@ def test_threads_do_not_disturb_each_others_stems():
         sys.setswitchinterval(before)
     _stem.cache_clear()
     assert found == {n: tokens(text) for n, text in enumerate(texts)}
+
+
+@pytest.mark.parametrize(
+    ("query", "bare"),
+    [("max_bytes", True), ("Backup schedule", True), ("備份", True), ("how do we ship?", False), ("The deploy", False)],
+)
+def test_a_query_is_bare_when_no_stop_word_makes_it_a_sentence(query, bare):
+    assert is_bare(query) is bare

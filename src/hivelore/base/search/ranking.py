@@ -12,8 +12,9 @@ stores score alike.
     own     = w * words + (1 - w) * meaning
     score   = own + what the neighbours in time add, over 1 where the best is above
 
-The share `w` of the words follows from the question: more when it has many terms, less when its nearest vectors stand
-out from the others. `docs/ranking.md` tells how the constants were chosen and confirmed, and what each part is worth.
+The share `w` of the words follows from the question: more when it has many terms or is but a keyword or two, less when
+its nearest vectors stand out from the others. `docs/ranking.md` tells how the constants were chosen and confirmed, and
+what each part is worth.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from hivelore.base.search.signatures import half_to_full
 Floats = NDArray[np.float32]
 
 K1, B = 0.8, 0.5  # of BM25: repeats and length count less than by the usual 1.2 and 0.75, because chunks are short
-COVERED = 0.8  # the best chunk gets full marks for words when it reaches this much per idf of the question
+COVERED = 0.8  # full marks for words need this much per idf of the question ...
+UNFOUND = 0.5  # ... to which a term that no candidate holds adds less: then the vectors decide more
 ENDING_WEIGHT = 0.6  # of a pair of characters with hiragana, which is mostly grammar
 
 NEAR = 0.55  # the centred cosine of a clear match
@@ -41,6 +43,8 @@ SHARE_BASE = -0.3  # the logit of the words' share ...
 SHARE_PER_GAP = -1.0  # ... per cosine between the best and the ODD_RANK-th candidate, beyond USUAL_GAP
 SHARE_PER_TERMS = 0.6  # ... per natural logarithm of the number of terms, beyond USUAL_TERMS
 USUAL_GAP, USUAL_TERMS, ODD_RANK = 0.28, 2.0, 20
+MOST_GAP = 0.6  # a handful of candidates always lie far apart
+KEYWORDS, KEYWORD_SHARE = 2, 0.7  # whoever asks with nothing but a word or two means these words
 
 NEIGHBOURS = ((1, 0.3), (2, 0.2))  # how many places away, and the share of its score that a neighbour adds
 NEIGHBOUR_MS = 3_600_000  # what happened further apart is no context
@@ -88,9 +92,11 @@ def pool(
     return Pool(ids, [places[id] for id in ids], [counts.get(id) for id in ids], at, rows, told)
 
 
-def score(pool: Pool, terms: Sequence[str], query: bytes | None, cosine_range: tuple[float, float]) -> Scores:
+def score(
+    pool: Pool, terms: Sequence[str], query: bytes | None, cosine_range: tuple[float, float], *, bare: bool = False
+) -> Scores:
     """Score the candidates of a question with these terms and this vector (float32, unit length); either may be
-    missing."""
+    missing. `bare` says that the question is nothing but its terms."""
     size = len(pool.ids)
     if size == 0:
         return Scores([], [])
@@ -108,7 +114,7 @@ def score(pool: Pool, terms: Sequence[str], query: bytes | None, cosine_range: t
     meaning[unknown] = words[unknown]  # a text whose vector is still to come is believed to mean what it says
     known = [None if cosine != cosine else cosine for cosine in cosines.tolist()]
     if any(cosine is not None for cosine in known):
-        share = _text_share(len(terms), gap) if terms else 0.0
+        share = _text_share(len(terms), gap, bare) if terms else 0.0
         own = share * words + (1 - share) * meaning
     else:
         own = words / max(float(words.max()), 1e-9)
@@ -126,11 +132,12 @@ def _words(pool: Pool, terms: Sequence[str]) -> tuple[Floats, Floats]:
     nothing = (0,) * len(terms)
     counts = np.array([each.found if each else nothing for each in pool.counts], np.float32)
     holding = (counts > 0).sum(axis=0)
-    idf = np.log1p((size - holding + 0.5) / (holding + 0.5)) * (holding > 0) * [_weight(term) for term in terms]
+    idf = np.log1p((size - holding + 0.5) / (holding + 0.5)) * [_weight(term) for term in terms]
+    asked = float((idf * np.where(holding > 0, 1.0, UNFOUND)).sum())
     average = max(float(lengths.sum()) / len(known), 1.0)
     saturation = K1 * (1 - B + B * lengths / average)
     bm25 = (idf * counts * (K1 + 1) / (counts + saturation[:, None])).sum(axis=1)
-    scale = max(float(bm25.max()), COVERED * float(idf.sum()), 1e-9)
+    scale = max(float(bm25.max()), COVERED * asked, 1e-9)
     return (bm25 / scale).astype(np.float32), lengths
 
 
@@ -151,9 +158,12 @@ def _meaning(rows: Floats, query: Floats, plain: Floats) -> tuple[Floats, float]
     return said, gap
 
 
-def _text_share(terms: int, gap: float) -> float:
+def _text_share(terms: int, gap: float, bare: bool) -> float:
     """How much the words count for a question."""
-    logit = SHARE_BASE + SHARE_PER_GAP * (gap - USUAL_GAP) + SHARE_PER_TERMS * (math.log(terms) - USUAL_TERMS)
+    if bare and terms <= KEYWORDS:
+        return KEYWORD_SHARE
+    by_gap = SHARE_PER_GAP * (min(gap, MOST_GAP) - USUAL_GAP)
+    logit = SHARE_BASE + by_gap + SHARE_PER_TERMS * (math.log(terms) - USUAL_TERMS)
     return 1 / (1 + math.exp(-logit))
 
 

@@ -34,7 +34,7 @@ from hivelore.base.search.model import (
     Words,
 )
 from hivelore.base.search.signatures import StillLoading, cosines
-from hivelore.base.search.tokens import query_terms, tokens
+from hivelore.base.search.tokens import is_bare, query_terms, tokens
 from hivelore.base.search.when import When, understood
 from hivelore.core.actor import Scope
 from hivelore.core.clock import zone_named
@@ -414,7 +414,7 @@ def _rank(
         others = [id for id in vector_found[:COUNTED] if id not in counts and id in places]
         counts |= store.engine(v).counts_of(v.connection, terms, others)
     pool = ranking.pool(ids, places, counts, vectors, elsewhere)
-    scored = ranking.score(pool, terms, question.vector, question.cosine_range)
+    scored = ranking.score(pool, terms, question.vector, question.cosine_range, bare=is_bare(question.text))
     scores = priors.adjusted(dict(zip(ids, scored.scores, strict=True)), places, whens)
     known = {id: cosine for id, cosine in zip(ids, scored.cosines, strict=True) if cosine is not None}
     text_ranks = {each.chunk: rank for rank, each in enumerate(words.candidates, 1)}

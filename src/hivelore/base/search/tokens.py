@@ -126,3 +126,9 @@ def query_terms(text: str) -> list[str]:
         else:
             kept.update(dict.fromkeys(_word_tokens(piece)))
     return list(kept or stopped)[:MAX_QUERY_TOKENS]
+
+
+def is_bare(text: str) -> bool:
+    """Whether a query is nothing but terms, like `max_bytes` or `backup schedule`: no stop word makes it a sentence."""
+    pieces = _PIECE.finditer(unicodedata.normalize("NFKC", text))
+    return not any(_fold(match.group()) in STOP_WORDS for match in pieces)
