@@ -8,7 +8,6 @@ import pytest
 
 from hivelore.cli.output import (
     Progress,
-    age,
     cells,
     clip,
     one_line,
@@ -21,6 +20,7 @@ from hivelore.cli.output import (
     width_of,
     wrap,
 )
+from hivelore.core.clock import age
 
 DAY = 86_400_000
 

@@ -150,23 +150,6 @@ def table(rows: Sequence[Sequence[str]], *, width: int | None = None, indent: st
     return lines
 
 
-def age(then_ms: int, now_ms: int) -> str:
-    """Say how long ago something was: "just now", "5 min ago", "3 h ago", "12 days ago", later the date."""
-    passed = now_ms - then_ms
-    if passed < -_MINUTE_MS or passed >= 60 * _DAY_MS:
-        from hivelore.core.clock import iso_utc
-
-        return iso_utc(then_ms)[:10]
-    if passed < _MINUTE_MS:
-        return "just now"
-    if passed < _HOUR_MS:
-        return f"{passed // _MINUTE_MS} min ago"
-    if passed < _DAY_MS:
-        return f"{passed // _HOUR_MS} h ago"
-    days = passed // _DAY_MS
-    return "1 day ago" if days == 1 else f"{days} days ago"
-
-
 def span(ms: int) -> str:
     """Say how long something takes or took: "8 s", "4 min", "3 h", "12 days"."""
     for unit, size in (("days", _DAY_MS), ("h", _HOUR_MS), ("min", _MINUTE_MS)):

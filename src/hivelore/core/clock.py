@@ -80,3 +80,21 @@ def parse_iso_ms(text: str, field: str) -> int:
             f"{field} must be an ISO 8601 date or time such as 2026-05-01 or 2026-05-01T10:00:00Z",
             field=field,
         ) from exc
+
+
+_MINUTE_MS, _HOUR_MS, _DAY_MS = 60_000, 3_600_000, 86_400_000
+
+
+def age(then_ms: int, now_ms: int) -> str:
+    """Say how long ago something was: "just now", "5 min ago", "3 h ago", "12 days ago", later the date."""
+    passed = now_ms - then_ms
+    if passed < -_MINUTE_MS or passed >= 60 * _DAY_MS:
+        return iso_utc(then_ms)[:10]
+    if passed < _MINUTE_MS:
+        return "just now"
+    if passed < _HOUR_MS:
+        return f"{passed // _MINUTE_MS} min ago"
+    if passed < _DAY_MS:
+        return f"{passed // _HOUR_MS} h ago"
+    days = passed // _DAY_MS
+    return "1 day ago" if days == 1 else f"{days} days ago"
