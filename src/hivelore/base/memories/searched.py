@@ -1,6 +1,7 @@
 """What of a memory is searched. A function of the stored row alone, so that an index can always be made anew from it.
 
-A note or a session is searched whole. Of an imported turn both sides' words are searched, and of each tool call its
+A note or a session is searched whole, but for memories that were recalled into a session: those are found where they
+were stored. Of an imported turn both sides' words are searched, and of each tool call its
 name and the beginning of its input. Output of tools is kept with the turn but not searched: it is mostly noise, and
 many times longer than the rest.
 """
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+
+from hivelore.core.fence import blank_recalled
 
 INDEXED_CHARS = 60_000  # of a turn's words; the whole turn is kept
 INDEXED_CALLS = 40
@@ -24,7 +27,10 @@ _TOOL = re.compile(
 
 
 def searched_text(kind: str, text: str) -> str:
-    """The text under which a memory is found. A turn that is not written in sections is searched whole."""
+    """The text under which a memory is found. A turn that is not written in sections is searched whole. That of a
+    session is as long as the session, so that its parts can be cut out of it."""
+    if kind == "session":
+        return blank_recalled(text)
     if kind != "turn" or not _SECTION.match(text):
         return text
     sides: dict[str, list[str]] = {"user": [], "assistant": []}

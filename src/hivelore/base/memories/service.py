@@ -120,10 +120,8 @@ def forget_earlier(w: Work, memory: Memory) -> None:
 
 def entry(memory: Memory) -> Entry:
     """How search sees a memory: a function of its row, so that the index can be made anew at any time."""
-    if not memory.parts:
-        pieces: tuple[Piece, ...] = (Piece(memory.id, searched_text(memory.kind, memory.text)),)
-    else:
-        pieces = tuple(Piece(id, text) for id, text in zip(memory.piece_ids(), memory.piece_texts(), strict=True))
+    searched = dataclasses.replace(memory, text=searched_text(memory.kind, memory.text))
+    pieces = tuple(Piece(id, text) for id, text in zip(memory.piece_ids(), searched.piece_texts(), strict=True))
     return Entry(
         kind=memory.kind,
         ref=memory.id,

@@ -313,9 +313,17 @@ def by_key(v: View, space: str, owner: str, key: str) -> Memory | None:
     return _one(v, and_(memories.c.space == space, memories.c.owner == owner, memories.c.key == key))
 
 
+SHORT_ID_CHARS = 12  # how much of an id compact answers show, and the least that names a memory
+
+
 def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
-    """The memory with this id, or the memory and part with this id, if the caller may read it."""
+    """The memory with this id, or the memory and part with this id, if the caller may read it.
+
+    The beginning of an id, from `SHORT_ID_CHARS` characters on, will do when it is the beginning of only one.
+    """
     everything = Scope(None)
+    if SHORT_ID_CHARS <= len(id) < 32:
+        id = _whole_id(v, id) or id
     whole = _one(v, and_(memories.c.id == id, identity.visible(v, memories.c.space, everything)))
     if whole is not None:
         return whole, None
@@ -330,21 +338,22 @@ def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
     return whole, next(p for p in whole.parts if p.id == id)
 
 
+def _whole_id(v: View, beginning: str) -> str | None:
+    found = {*_beginning_with(v, memories, beginning), *_beginning_with(v, parts, beginning)}
+    return found.pop() if len(found) == 1 else None
+
+
 def by_id_prefix(v: View, prefix: str) -> Memory | None:
     """The one readable memory whose id begins with `prefix` (hex); None when there is none or more than one."""
-    in_range = and_(memories.c.id >= prefix, memories.c.id < prefix + "g")
-    rows = (
-        v.connection.execute(
-            select(memories.c.id).where(in_range, identity.visible(v, memories.c.space, Scope(None))).limit(2)
-        )
-        .scalars()
-        .all()
-    )
-    return (
-        _one(v, and_(memories.c.id == rows[0], identity.visible(v, memories.c.space, Scope(None))))
-        if len(rows) == 1
-        else None
-    )
+    found = _beginning_with(v, memories, prefix)
+    readable = identity.visible(v, memories.c.space, Scope(None))
+    return _one(v, and_(memories.c.id == found[0], readable)) if len(found) == 1 else None
+
+
+def _beginning_with(v: View, table: Table, prefix: str) -> Sequence[str]:
+    id = table.c.id
+    readable = identity.visible(v, table.c.space, Scope(None))
+    return v.connection.execute(select(id).where(id >= prefix, id < prefix + "g", readable).limit(2)).scalars().all()
 
 
 def _one(v: View, condition: ColumnElement[bool], *, with_parts: bool = False) -> Memory | None:

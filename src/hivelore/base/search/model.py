@@ -130,6 +130,7 @@ class Request:
     offset: int = 0
     engines: Sequence[str] = ENGINES  # those that `begin` asked
     corrections: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    explain: bool = False
 
 
 class Hit(NamedTuple):
@@ -138,7 +139,8 @@ class Hit(NamedTuple):
     `older_version_of` is the id of a hit that says the same with a newer value; `copies` are ids of memories with the
     same text, which are no hits of their own.
 
-    `score` lies in 0…1 and orders the hits; `cosine` is the plain similarity where a vector is known.
+    `score` lies in 0…1 and orders the hits; `cosine` is the plain similarity where a vector is known, `text_score` the
+    text index's own. `parts`, when the request asked for it, says by name what each ranking rule added to the score.
     """
 
     chunk: int
@@ -154,6 +156,8 @@ class Hit(NamedTuple):
     vector_rank: int | None
     older_version_of: str = ""
     copies: tuple[str, ...] = ()
+    text_score: float | None = None
+    parts: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,12 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A score in 0...1 for each candidate, and its plain cosine (None without a vector)."""
+    """A score in 0...1 for each candidate, its plain cosine (None without a vector), and by name what was added up to
+    the scores."""
 
     scores: list[float]
     cosines: list[float | None]
+    parts: Mapping[str, Floats]
 
 
 def pool(
@@ -99,7 +101,7 @@ def score(
     missing. `bare` says that the question is nothing but its terms."""
     size = len(pool.ids)
     if size == 0:
-        return Scores([], [])
+        return Scores([], [], {})
     words, lengths = _words(pool, terms)
     cosines = np.full(size, np.nan, np.float32)
     meaning, gap, (low, high) = np.zeros(size, np.float32), USUAL_GAP, cosine_range
@@ -115,11 +117,15 @@ def score(
     known = [None if cosine != cosine else cosine for cosine in cosines.tolist()]
     if any(cosine is not None for cosine in known):
         share = _text_share(len(terms), gap, bare) if terms else 0.0
-        own = share * words + (1 - share) * meaning
+        said = {"words": share * words, "meaning": (1 - share) * meaning}
     else:
-        own = words / max(float(words.max()), 1e-9)
-    total = own + _from_neighbours(pool, own, lengths)
-    return Scores(np.clip(total / max(float(total.max()), 1.0), 0.0, 1.0).tolist(), known)
+        said = {"words": words / max(float(words.max()), 1e-9)}
+    own = sum(said.values(), np.zeros(size, np.float32))
+    said["neighbours"] = _from_neighbours(pool, own, lengths)
+    total = own + said["neighbours"]
+    scale = max(float(total.max()), 1.0)
+    parts = {name: added / scale for name, added in said.items()}
+    return Scores(np.clip(total / scale, 0.0, 1.0).tolist(), known, parts)
 
 
 def _words(pool: Pool, terms: Sequence[str]) -> tuple[Floats, Floats]:

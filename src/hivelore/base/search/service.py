@@ -289,14 +289,14 @@ def _round(
             model = None  # they are not asked again: words answer alone
             question = replace(question, former=None)
 
-    ranked, gone = _rank(v, question, model, words, vector_found, former_found, whens)
+    ranked, gone = _rank(v, question, model, words, vector_found, former_found, whens, request.explain)
     if hub.vectors is not None and model is not None and hub.vectors.note_gone(model, gone):
         assert question.vector is not None
         try:
             vector_found = _nearest(hub, v, request, model, question.vector, depth)
         except StillLoading:  # a large table, read in the background by the next search; this answer stands
             return engines, ranked, False
-        ranked, _ = _rank(v, question, model, words, vector_found, former_found, whens)
+        ranked, _ = _rank(v, question, model, words, vector_found, former_found, whens, request.explain)
     return engines, ranked, all(len(each) < depth for each in (words.candidates, vector_found, former_found))
 
 
@@ -330,6 +330,16 @@ def nearest(hub: Hub, v: View, request: Request, depth: int = POOL) -> list[tupl
     rows = store.engine(v).neighbours(v.connection, model, found, v.now_ms)
     exact = cosines(vector, [half for _, half, _ in rows])
     return sorted(((row[0], cosine) for row, cosine in zip(rows, exact, strict=True)), key=lambda pair: -pair[1])
+
+
+def like(v: View, terms: Sequence[str], scope: Scope, filters: Filters, limit: int) -> list[tuple[str, str]]:
+    """The chunks that hold most of these terms by the text index, as (entry, text). Fails when it cannot be asked:
+    this serves a write, which needs it too."""
+    if not terms:
+        return []
+    found = store.match_text(v, terms, scope, filters, limit)
+    texts = store.texts(v, [each.chunk for each in found])
+    return [(each.place.ref, texts[each.chunk][0]) for each in found if each.chunk in texts]
 
 
 def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, depth: int) -> list[int]:
@@ -368,6 +378,8 @@ class _Ranked(NamedTuple):
     vector_rank: int | None
     older_version_of: str = ""
     copies: tuple[str, ...] = ()
+    text_score: float | None = None
+    parts: Mapping[str, float] | None = None
 
     def seen(self, text: tuple[str, int, str] | None) -> versions.Seen:
         """What tells copies and versions, with the title before the text; a text that is gone is like no other."""
@@ -391,6 +403,7 @@ def _rank(
     vector_found: list[int],
     former_found: list[int],
     whens: Sequence[When],
+    explain: bool,
 ) -> tuple[list[_Ranked], int]:
     """Score all candidates by both engines, keep the best chunk of each piece, best first; and say how many of the
     chunks that the vectors led to are gone."""
@@ -421,14 +434,19 @@ def _rank(
     found = dict.fromkeys((*vector_found, *former_found))
     near = sorted((chunk for chunk in found if chunk in known), key=lambda chunk: -known[chunk])
     vector_ranks = {chunk: rank for rank, chunk in enumerate(near, 1)}
+    text_scores = {each.chunk: each.score for each in words.candidates} if explain else {}
+    at = {id: index for index, id in enumerate(ids)} if explain else {}
     best: dict[tuple[str, str], _Ranked] = {}
     for negative, _, chunk in sorted((-score, -places[id].event_ms, id) for id, score in scores.items()):
         place = places[chunk]
         if (place.space, place.piece) not in best:
             ranks = text_ranks.get(chunk), vector_ranks.get(chunk)
-            best[place.space, place.piece] = _Ranked(
-                chunk, place, min(max(-negative, 0.0), 1.0), known.get(chunk), *ranks
-            )
+            made = _Ranked(chunk, place, min(max(-negative, 0.0), 1.0), known.get(chunk), *ranks)
+            if explain:
+                parts = {name: float(added[at[chunk]]) for name, added in scored.parts.items()}
+                parts["priors"] = -negative - scored.scores[at[chunk]]
+                made = made._replace(text_score=text_scores.get(chunk), parts=parts)
+            best[place.space, place.piece] = made
     return list(best.values()), sum(chunk not in vectors for chunk in vector_found)
 
 
@@ -451,7 +469,18 @@ def _hits(v: View, page: Sequence[_Ranked], known: Texts) -> tuple[Hit, ...]:
             vector_rank=each.vector_rank,
             older_version_of=each.older_version_of,
             copies=each.copies,
+            text_score=each.text_score,
+            parts=_explained(each),
         )
         for each in page
         if each.chunk in texts
     )
+
+
+def _explained(ranked: _Ranked) -> Mapping[str, float] | None:
+    """The parts of a score that are not nothing. What the order of versions, or the bounds of a score, changed
+    afterwards is a part of its own, so that they sum to the score."""
+    if ranked.parts is None:
+        return None
+    parts = {**ranked.parts, "order": ranked.score - sum(ranked.parts.values())}
+    return {name: added for name, added in parts.items() if abs(added) > 1e-6}

@@ -181,8 +181,10 @@ def conditions(v: View, scope: Scope, filters: Filters, *, by_id: bool = False) 
         identity.visible(v, space, scope),
         or_(chunks.c.expires_ms.is_(None), chunks.c.expires_ms > v.now_ms),
     ]
+    if filters.sources:  # one agent writes its name in different ways
+        lowered = func.lower(chunks.c.source).in_([source.lower() for source in filters.sources])
+        found.append(or_(chunks.c.source.in_(filters.sources), lowered))
     for column, wanted in (
-        (chunks.c.source, filters.sources),
         (chunks.c.kind, filters.kinds),
         (chunks.c.layer, filters.layers),
     ):

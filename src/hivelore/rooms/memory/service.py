@@ -19,6 +19,7 @@ from hivelore.core.fence import strip_recalled
 from hivelore.core.page import Position
 from hivelore.core.settings import Settings
 from hivelore.core.text import clean, split
+from hivelore.rooms.memory.similar import SIMILAR, Similar, similar_to
 from hivelore.work import Call, View, Work
 
 NOTE = "note"
@@ -27,11 +28,13 @@ VERBATIM_KINDS = ("session", "turn")
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What was durably stored. `notes` says what was changed in the text before it was stored."""
+    """What was durably stored. `notes` says what was changed in the text before it was stored; `similar` names
+    neighbours that were there already."""
 
     memory: Memory
     created: bool
     notes: tuple[str, ...]
+    similar: tuple[Similar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Recalled:
     findings: Findings
     namespaces: tuple[str, ...]
     elsewhere: Mapping[str, int]
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,7 @@ def remember(
     origin: Mapping[str, object] | None = None,
     replace: bool = True,
     supersedes: str | None = None,
+    look_for_similar: bool = False,
 ) -> Remembered:
     """Store a text as one memory, in one transaction.
 
@@ -150,7 +155,8 @@ def remember(
     namespace, which is then the default.
 
     With `key`, storing again under the same key changes the memory (a new revision, tags merged) instead of adding one,
-    or with `replace=False` leaves it as it is; `created` tells.
+    or with `replace=False` leaves it as it is; `created` tells. With `look_for_similar` the answer names neighbours,
+    and the new memory is linked to them.
     """
     settings = call.hub.settings
     text, notes = check_content(settings, content)
@@ -172,6 +178,7 @@ def remember(
         event_ms=event_ms,
         origin=dict(origin or {}),
     )
+    similar = similar_to(call, draft) if look_for_similar else ()
     with call.write() as w:
         memory = memories.add(w, draft)
         created = memory is not None
@@ -180,7 +187,10 @@ def remember(
             memory = _store_again(w, draft, key, replace)
         if supersedes:
             _supersede(w, memory, supersedes)
-        return Remembered(memory, created, notes)
+        near = tuple(each for each in similar if each.id not in (memory.id, supersedes)) if created else ()
+        for each in near:
+            links.link(w, memory.space, memory.id, SIMILAR, each.id)
+        return Remembered(memory, created, notes, near)
 
 
 def _supersede(w: Work, new: Memory, id: str) -> None:
@@ -236,7 +246,7 @@ def update(call: Call, id: str, content: str) -> tuple[Item, tuple[str, ...]]:
             texts = [_in_place_of(t, text) if p is part else t for p, t in pieces]
             whole, parts = "".join(texts), _laid_out(memory.parts, texts)
         changed = memories.change(w, memory, text=whole, parts=parts)
-        return _item_of(w, changed, check_id(id)), notes
+        return item_of(w, changed, part and next(p for p in changed.parts if p.id == part.id)), notes
 
 
 def _kept_ids(new: Sequence[Part], old: Sequence[Part]) -> tuple[Part, ...]:
@@ -325,16 +335,34 @@ def get(call: Call, id: str) -> Item:
         found = store.by_id(v, check_id(id))
         if found is None:
             raise no_such(id)
-        item = _item_of(v, found[0], check_id(id))
+        item = item_of(v, *found)
         item = dataclasses.replace(item, supersedes=tuple(links.corrected(v, item.space, item.memory)))
         return links.with_corrections(v, [item])[0]
 
 
-def _item_of(v: View, memory: Memory, id: str) -> Item:
-    part = next((p for p in memory.parts if p.id == id), None)
+def get_several(call: Call, ids: Sequence[str]) -> tuple[list[Item], list[str]]:
+    """Memories or parts in the given order, and the ids that name nothing which the caller may read."""
+    settings = call.hub.settings
+    if len(ids) > settings.max_limit:
+        raise Invalid(f"ids has {len(ids)} entries; the limit is {settings.max_limit}.", field="ids")
+    items: list[Item] = []
+    unknown: list[str] = []
+    with call.read() as v:
+        for id in dict.fromkeys(check_id(each) for each in ids):
+            found = store.by_id(v, id)
+            if found is None:
+                unknown.append(id[:80])
+            else:
+                items.append(item_of(v, *found))
+        items = links.with_corrections(v, items)
+    return items, unknown
+
+
+def item_of(v: View, memory: Memory, part: Part | None) -> Item:
+    """A memory, or one part of it, as lists and recalls show it."""
     text = memory.text if part is None else memory.text[part.start : part.start + part.length]
     return Item(
-        id=id,
+        id=part.id if part else memory.id,
         memory=memory.id,
         space=memory.space,
         namespace=memory.namespace,
@@ -397,9 +425,10 @@ def recall(
     limit: int,
     offset: int = 0,
     engines: Sequence[str] = ENGINES,
+    explain: bool = False,
 ) -> Recalled:
-    """Search by meaning and by word. No namespace means the default one; `*` means everything readable. No client
-    chooses `engines`: the benchmark does."""
+    """Search by meaning and by word. No namespace means the default one; `*` means everything readable. With `explain`
+    each hit says what its score is made of. No client chooses `engines`: the benchmark does."""
     settings = call.hub.settings
     text = check_query(settings, query)
     if len(namespaces) > settings.max_tags:
@@ -426,6 +455,7 @@ def recall(
             offset,
             engines,
             corrections=lambda ids: links.newest_of(v, ids),
+            explain=explain,
         )
         findings = search.find(call.hub, v, request, words)
         found = store.items(v, [(hit.space, hit.ref, hit.piece) for hit in findings.hits])
@@ -438,7 +468,7 @@ def recall(
         elsewhere: Mapping[str, int] = {}
         if not recalled and not scope.everything and offset == 0:
             elsewhere = search.matches_by_namespace(v, question, filters)
-        return Recalled(recalled, total, findings, names, elsewhere)
+        return Recalled(recalled, total, findings, names, elsewhere, question.terms)
 
 
 def list_items(call: Call, namespace: str | None, position: Position, limit: int) -> Listed:

@@ -76,6 +76,7 @@ class TurnDraft:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+Key = tuple[str, str]
 Recorded = Literal["new", "grown", "known", "removed"]
 
 
@@ -198,6 +199,19 @@ def forget_session(call: Call, session_id: str) -> bool:
         one_at_a_time(w.connection, f"session:{w.caller.id}:{id}")
         memory = _stored_session(w, id)
         return memory is not None and memories.remove(w, memory)
+
+
+def turns_beside(v: View, space: str, memory: str, before: int, after: int) -> tuple[list[Key], list[Key]]:
+    """The turns before and after an imported turn in its conversation, each as (space, memory id) in order of time.
+
+    Who may read the turn may read them: they lie in the same space.
+    """
+    turn = store.turn_of(v, space, memory)
+    if turn is None:
+        return [], []
+    earlier = store.turns_beside(v, turn, before, later=False) if before else []
+    later = store.turns_beside(v, turn, after, later=True) if after else []
+    return earlier[::-1], later
 
 
 # -- imported turns ----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, and_, func, select
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, and_, func, literal, select, tuple_
 
 from hivelore.base.memories.store import memories
 from hivelore.sql.tables import metadata
@@ -120,6 +120,21 @@ def put_turn(w: Work, row: dict[str, Any]) -> None:
 
 def turn_of(v: View, space: str, memory: str) -> Any:
     return v.connection.execute(select(turns).where(turns.c.space == space, turns.c.memory == memory)).first()
+
+
+def turns_beside(v: View, turn: Any, count: int, *, later: bool) -> list[tuple[str, str]]:
+    """Up to `count` turns of a turn's conversation before or after it, as (space, memory id), the nearest first."""
+    at = tuple_(turns.c.started_ms, turns.c.memory)
+    here = tuple_(literal(turn.started_ms), literal(turn.memory))
+    same = and_(turns.c.owner == turn.owner, turns.c.source == turn.source, turns.c.conversation == turn.conversation)
+    order = (turns.c.started_ms, turns.c.memory) if later else (turns.c.started_ms.desc(), turns.c.memory.desc())
+    rows = v.connection.execute(
+        select(turns.c.space, turns.c.memory)
+        .where(same, turns.c.space == turn.space, at > here if later else at < here)
+        .order_by(*order)
+        .limit(count)
+    )
+    return [(row.space, row.memory) for row in rows]
 
 
 def read_position(v: View, source: str, path: str) -> dict[str, Any] | None:
