@@ -47,6 +47,11 @@ other on a new store, with a clock that stands still and ids that count.
   is yours alone. Only what you wrote can be changed or removed by you. `*` reads everything that you may read.
 - **Pages**: as long as `has_more` is true, pass `next_cursor` as `cursor`. A cursor that cannot be read means the
   beginning. `limit` is held between 1 and `HIVELORE_MAX_LIMIT`.
+- **Ids**: the first 12 characters of an id stand for the whole, as long as they name one memory that you may read.
+  Compact answers (`max_tokens`, `detail="index"`, `timeline`) show ids so.
+- **Budgets**: an answer to `max_tokens` takes at most so many tokens of o200k, all of its JSON counted. It holds whole
+  sentences, those that cover most of the query first, and each sentence once; `truncated` marks what is longer,
+  `similar` names memories that only repeat it, `omitted` says how many found no room.
 - **Keys**: with `HIVELORE_API_KEYS` set, every tool but `ping` needs `Authorization: Bearer KEY`.
 - **Text** is kept as it came, without the blanks around it (sessions: to the letter). NUL characters are removed and
   half characters (lone surrogates) replaced; `notes` in the answer says so.
@@ -61,6 +66,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "source": "runbook.md",
     },
     "recall": {"query": "which port does Acme's staging database use?", "tags": ["acme"], "limit": 1},
+    "timeline": {"id": "ID", "before": 1, "after": 1},
     "list_memories": {"limit": 1},
     "get_memory": {"id": "ID"},
     "update": {"id": "ID", "content": "Acme's staging DB is Postgres 17 on port 5433 (2026-05-11)."},
@@ -76,10 +82,17 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 REFUSED: tuple[str, dict[str, Any]] = ("recall", {"query": "staging", "since": "last March"})
 
 
+class _PageIds(CountingIds):
+    """Ids that count at their beginning, which is what compact answers show."""
+
+    def memory(self) -> str:
+        return super().memory()[-12:].ljust(32, "0")
+
+
 def tools_page(_: str) -> str:
     """The whole of docs/tools.md."""
     hub = build(
-        Settings(database_url="memory", embedder="hash", embed_eager_ms=0), clock=ManualClock(), ids=CountingIds()
+        Settings(database_url="memory", embedder="hash", embed_eager_ms=0), clock=ManualClock(), ids=_PageIds()
     )
     try:
         return "\n".join([INTRODUCTION + _limits(), *_tools(hub), *_resources(), *_errors(hub)])
@@ -149,7 +162,7 @@ def _arguments(operation: Operation) -> Iterator[str]:
 
 def _type(described: dict[str, Any]) -> str:
     kinds = [kind for kind in described.get("anyOf", [described]) if kind["type"] != "null"]
-    words = {"array": "list of strings", "string": "string", "integer": "whole number"}
+    words = {"array": "list of strings", "string": "string", "integer": "whole number", "boolean": "true or false"}
     return " or ".join(words[kind["type"]] for kind in kinds)
 
 

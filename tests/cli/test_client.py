@@ -52,6 +52,32 @@ def test_search_sends_layers_tags_limit_and_source_wherever_the_options_stand(ru
     }
 
 
+def test_search_sends_what_makes_its_answer_short(run, at):
+    assert run("search", "one", "--max-tokens", "300", "--neighbours", "2", "--context", "--explain").code == 0
+    assert at.asked[0].body == {
+        "query": "one",
+        "limit": 10,
+        "verbose": True,
+        "maxTokens": 300,
+        "context": 2,
+        "format": "context",
+        "explain": True,
+    }
+    assert run("search", "one", "--index").code == 0
+    assert at.asked[1].body == {"query": "one", "limit": 10, "verbose": True, "detail": "index"}
+    refused = run("search", "one", "--index", "--context")
+    assert refused.code == 64
+    assert "--index" in refused.err
+    assert len(at.asked) == 2
+
+
+def test_timeline_sends_the_id_and_how_many_on_each_side(run, at):
+    assert run("timeline", TRACE, "--before", "1").code == 0
+    (asked,) = at.asked
+    assert (asked.method, asked.path) == ("POST", "/api/v1/memory/timeline")
+    assert asked.body == {"id": TRACE, "before": 1, "after": 3}
+
+
 def test_words_that_look_like_options_go_behind_two_dashes(run, at):
     assert run("search", "--limit", "2", "--", "what", "does", "--help", "do").code == 0
     assert at.asked[0].body["query"] == "what does --help do"

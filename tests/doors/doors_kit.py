@@ -26,7 +26,7 @@ from hivelore.work import Hub
 
 KEYS = ("alice-key:alice", "bob-key:bob")
 
-READ_TOOLS = ("ping", "recall", "list_memories", "get_memory", "load_session", "list_sessions")
+READ_TOOLS = ("ping", "recall", "timeline", "list_memories", "get_memory", "load_session", "list_sessions")
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,10 @@ from hivelore.cli.start import noted
 from hivelore.core.errors import Unavailable
 from hivelore.core.ports import EmbedderState
 from hivelore.core.settings import Settings
+from hivelore.importers.run import import_claude_code
 from hivelore.work import Hub
 from support.embedders import StatefulEmbedder
-from support.hubs import Store, clock_of, run_jobs
+from support.hubs import Store, call_as, clock_of, run_jobs
 
 # -- loss --------------------------------------------------------------------------------------------------------------
 
@@ -155,6 +156,87 @@ def test_a_correction_in_place_is_all_that_is_recalled(alice: Person):
 def test_words_glued_to_operators_find_over_rest(rest: Rest, query: str):
     id = rest.add("the foo-bar module in C++ opens :memory:")["id"]
     assert rest.search(query, verbose=True)["debug"]["sourceMemoryIds"] == [id]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["foo-bar", "foo OR", '"unclosed foo', "NEAR(foo", "foo C++", ":memory: foo", "foo " * 1_250, "a OR", "C++"],
+)
+def test_words_glued_to_operators_find_over_mcp(alice: Person, query: str):
+    id = alice("remember", content="the foo-bar module in C++ opens :memory: a or b")["ids"][0]
+    assert ids_of(alice("recall", query=query)) == [id]
+    assert [row[0] for row in alice("recall", query=query, detail="index")["items"]] == [id[:12]]
+    assert [item["id"] for item in alice("recall", query=query, max_tokens=300)["items"]] == [id[:12]]
+
+
+def test_a_tag_with_special_characters_matches_exactly_over_mcp(alice: Person):
+    ids = {tag: alice("remember", content=f"apple {n}", tags=[tag])["ids"][0] for n, tag in enumerate([*TAGS, *NEAR])}
+    for tag in TAGS:
+        assert ids_of(alice("recall", query="apple", tags=[tag], limit=50)) == [ids[tag]], tag
+
+
+def test_names_of_agents_that_differ_only_in_case_are_one(alice: Person):
+    ids = [alice("remember", content=f"note {n} of an agent", source=s)["ids"][0] for n, s in enumerate(AGENTS)]
+    alice("remember", content="note of somebody else", source="claude2")
+    for asked in AGENTS:
+        found = alice("recall", query="note of an agent", source=asked)
+        assert sorted(ids_of(found)) == sorted(ids), asked
+        assert sorted(item["source"] for item in found["items"]) == sorted(AGENTS), "each is shown as it was written"
+
+
+AGENTS = ["Claude", "claude", "CLAUDE"]
+
+
+# -- what comes back in ------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_that_is_recalled_and_captured_again_twenty_times_is_still_one(
+    alice: Person, rest: Rest, tmp_path: Path
+):
+    fact = "The heron gateway listens on port 8443 and ends tags like </hivelore_memory> early."
+    id = alice("remember", content=fact)["ids"][0]
+    run_jobs(alice.hub)
+    for n in range(20):
+        block = alice("recall", query="heron gateway port", namespace="*", format="context")["context"]
+        assert block.count("port 8443") == 1, block
+        turn = f"{block}\n\nWhat is step {n} of the plan?"
+        alice("remember", content=turn, namespace="plans")
+        rest.add(f"Plan, continued, number {n}.\n{block}", adapterId="hook", requestId=f"r{n}")
+        alice("save_session", session_id="today", content=f"user: {turn}\nassistant: Number {n}.\n")
+        record = {"type": "user", "uuid": f"u{n}", "sessionId": "s1", "timestamp": f"2026-05-01T10:00:{n:02}.000Z"}
+        said = {"type": "assistant", "uuid": f"a{n}", "sessionId": "s1", "timestamp": f"2026-05-01T10:00:{n:02}.500Z"}
+        lines = [
+            record | {"message": {"role": "user", "content": turn}},
+            said
+            | {"message": {"id": f"m{n}", "role": "assistant", "content": [{"type": "text", "text": f"Step {n}."}]}},
+        ]
+        path = tmp_path / "projects" / f"{n}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert import_claude_code(call_as(alice.hub, "alice"), path.parent).turns_new == 1, n
+        clock_of(alice.hub).advance(minutes=1)
+        run_jobs(alice.hub)
+    question = {"query": "heron gateway listens on port 8443", "namespace": "*"}
+    hits = alice("recall", **question, limit=200)["items"]
+    assert [item["id"] for item in hits if "8443" in item["content"] and item.get("kind") != "session"] == [id]
+    shown = alice("recall", **question, max_tokens=20_000)["items"]
+    assert [item["id"] for item in shown if "8443" in item["content"]] == [id[:12]]
+    loaded = alice("load_session", session_id="today")["content"]
+    assert "port 8443" in loaded, "a session is kept to the letter"
+
+
+def test_a_session_about_a_topic_is_stored_beside_the_note_about_it(alice: Person):
+    text = "The staging database of Acme listens on port 5433."
+    alice("remember", content=text)
+    saved = alice("save_session", session_id="today", content=text)
+    assert (saved["chunks"], saved["replaced"]) == (1, False)
+    assert "similar" not in saved
+    run_jobs(alice.hub)
+    found = alice("recall", query="staging database port", namespace="*")
+    assert sorted(item.get("kind", "text") for item in found["items"]) == ["session", "text"]
+    again = alice("remember", content=text)
+    assert len(again["similar"]) == 1
+    assert alice("list_memories")["total"] == 2
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

@@ -98,3 +98,32 @@ def test_doctor_is_content_with_a_server_that_runs(server: Server) -> None:
 def test_settings_come_from_the_environment_of_the_process(data: Path) -> None:
     ran = run("config", "data_dir", env=environment(HIVELORE_DATA_DIR=str(data)))
     assert (ran.code, ran.out.strip()) == (0, str(data))
+
+
+def test_a_search_is_shown_as_an_index_within_a_budget_as_a_block_and_with_reasons(server: Server) -> None:
+    texts = [f"The quagga herd number {n} grazes behind the dam." for n in range(3)]
+    ids = [hivelore(server, "add", text, "--json").json["id"] for text in texts]
+
+    index = hivelore(server, "search", "quagga herd number 1", "--index")
+    assert len(index.out.splitlines()) >= 3
+    assert all(id in index.out for id in ids)
+
+    short = hivelore(server, "search", "quagga herd number 1", "--max-tokens", "100")
+    assert texts[1] in short.out
+    assert "more found; a larger --max-tokens shows them." in short.out
+
+    block = hivelore(server, "search", "quagga herd", "--context")
+    assert block.out.startswith("<hivelore_memory>\n")
+    assert block.out.endswith("</hivelore_memory>\n")
+    assert all(text in block.out for text in texts)
+    again = hivelore(server, "add", "-", stdin=block.out.encode())
+    assert again.code == 64
+    assert "content is empty" in again.err
+
+    why = hivelore(server, "search", "quagga herd", "--explain")
+    assert re.search(r"words: rank \d+, BM25 \d", why.out)
+
+    around = hivelore(server, "timeline", ids[1], "--before", "1", "--after", "1")
+    assert next(line for line in around.out.splitlines() if ids[1] in line).startswith("> ")
+    assert ids[0] in around.out
+    assert ids[2] in around.out

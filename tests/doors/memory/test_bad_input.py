@@ -22,7 +22,7 @@ OVER = "x" * 400
 
 # A good call of each tool; "ALICE", "PASSAGE", "BOB" and "NOBODY" stand for ids.
 GOOD: dict[str, dict[str, Any]] = {
-    "remember": {"content": "x", "namespace": "n", "tags": ["t"], "source": "s"},
+    "remember": {"content": "x", "namespace": "n", "tags": ["t"], "source": "s", "supersedes": "ALICE"},
     "recall": {
         "query": "x",
         "namespace": "n",
@@ -34,9 +34,15 @@ GOOD: dict[str, dict[str, Any]] = {
         "kind": "text",
         "since": "2026-01-01",
         "until": "2026-02-01",
+        "max_tokens": 500,
+        "detail": "full",
+        "context": 1,
+        "format": "items",
+        "explain": True,
     },
+    "timeline": {"id": "ALICE", "before": 1, "after": 1},
     "list_memories": {"namespace": "n", "limit": 3, "cursor": "0"},
-    "get_memory": {"id": "ALICE"},
+    "get_memory": {"id": "ALICE", "ids": ["ALICE"]},
     "update": {"id": "ALICE", "content": "x"},
     "forget": {"id": "ALICE"},
     "save_session": {"session_id": "s", "content": "x", "namespace": "n"},
@@ -44,9 +50,23 @@ GOOD: dict[str, dict[str, Any]] = {
     "list_sessions": {"limit": 3, "cursor": "0"},
     "forget_session": {"session_id": "s"},
 }
-TEXTS = {"content", "query", "namespace", "source", "kind", "since", "until", "id", "session_id", "cursor"}
-LISTS = {"namespaces", "tags"}
-NUMBERS = {"limit", "page", "page_size"}
+TEXTS = {
+    "content",
+    "query",
+    "namespace",
+    "source",
+    "kind",
+    "since",
+    "until",
+    "id",
+    "session_id",
+    "cursor",
+    "supersedes",
+    "detail",
+    "format",
+}
+LISTS = {"namespaces", "tags", "ids"}
+NUMBERS = {"limit", "page", "page_size", "max_tokens", "context", "before", "after"}
 
 EMPTY = {"empty": "", "blank": " \t\n", "nul": "\0"}
 
@@ -85,7 +105,9 @@ def _refused() -> list[tuple[str, str, object]]:
         found += [(tool, field, value) for field in fields for value in EMPTY.values()]
     found += [("save_session", "content", value) for value in ("", "\0")]
     found += [
-        (tool, "id", value) for tool in ("get_memory", "update") for value in (*EMPTY.values(), OVER, "NOBODY", "BOB")
+        (tool, "id", value)
+        for tool in ("get_memory", "timeline", "update")
+        for value in (*EMPTY.values(), OVER, "NOBODY", "BOB")
     ]
     for tool, arguments in GOOD.items():
         for field in arguments:
@@ -98,6 +120,9 @@ def _refused() -> list[tuple[str, str, object]]:
             if field == "namespaces":
                 found.append((tool, field, [OVER]))
     found += [("recall", field, value) for field in ("since", "until") for value in ("soon", " ", "\0")]
+    found += [("recall", field, value) for field in ("detail", "format") for value in ("", "Index", "\0")]
+    found += [("recall", "max_tokens", value) for value in (0, -1, 299)]
+    found += [("recall", "explain", value) for value in ("perhaps", [], 7)]
     found += [("recall", "kind", value) for value in (" ", "\0", "note", "TEXT")]
     found += [("remember", "namespace", "*"), ("save_session", "namespace", "*")]
     found += [(tool, "id", "PASSAGE") for tool in ("update", "forget")]

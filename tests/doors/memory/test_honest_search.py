@@ -154,6 +154,7 @@ def test_elsewhere_is_silent_when_something_was_found_or_everything_was_searched
 CALLS = {
     "ping": {},
     "recall": {"query": "apple"},
+    "timeline": {"id": "?"},
     "list_memories": {},
     "get_memory": {"id": "?"},
     "load_session": {"session_id": "s"},
@@ -179,7 +180,7 @@ def test_a_read_runs_no_writing_statement_and_takes_no_lock(alice: Person, tool:
         assert "FOR UPDATE" not in statement.upper()
 
 
-@pytest.mark.parametrize("tool", ["list_memories", "get_memory", "load_session", "list_sessions"])
+@pytest.mark.parametrize("tool", ["timeline", "list_memories", "get_memory", "load_session", "list_sessions"])
 def test_a_listing_reads_no_vector(alice: Person, tool: str):
     id = alice("remember", content="apple")["ids"][0]
     alice("save_session", session_id="s", content="apple")

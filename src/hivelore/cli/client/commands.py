@@ -1,4 +1,4 @@
-"""`hivelore health`, `search`, `add`, `get` and `delete`: one HTTP call each, shown to people or as JSON."""
+"""`hivelore health`, `search`, `timeline`, `add`, `get` and `delete`: one HTTP call each, for people or as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from hivelore.cli import output
 from hivelore.cli.client.api import call, find_target, memory_path
-from hivelore.core.clock import SystemClock, parse_iso_ms
+from hivelore.core.clock import SystemClock, age, parse_iso_ms
 from hivelore.core.errors import Invalid, TooLarge, Unavailable
 
 LAYERS = ("L1", "L2", "L3", "Skill")
@@ -42,10 +42,16 @@ def search(args: Namespace) -> int:
         body["layers"] = [_layer(name, "--layers") for name in _listed(args.layers)]
     if args.tags:
         body["tags"] = _listed(args.tags)
+    body |= _budgeted(args)
     answer = _call(args, "POST", "/memory/search", body)
     if args.json:
         _print_json(answer)
         return 0
+    if args.context:
+        output.say(output.plain(str(answer.get("injectedContext") or "")))
+        return 0
+    if args.index or args.max_tokens or args.neighbours:
+        return _print_compact(answer)
     debug = answer.get("debug")
     hits = debug.get("hits") if isinstance(debug, dict) else None
     if not isinstance(hits, list):  # a server that gives no hits gives the text for the model
@@ -61,6 +67,21 @@ def search(args: Namespace) -> int:
         _print_hit(number, hit, now_ms)
     count = "1 memory" if len(hits) == 1 else f"{len(hits)} memories"
     output.say(output.styled(f"{count}. `hivelore get ID` shows one in full.", "dim"))
+    return 0
+
+
+def timeline(args: Namespace) -> int:
+    """Show what was said or stored around a memory."""
+    body = {"id": _utf8(args.id, "ID"), "before": args.before, "after": args.after}
+    answer = _call(args, "POST", "/memory/timeline", body)
+    if args.json:
+        _print_json(answer)
+        return 0
+    for item in answer.get("items") or ():
+        mark = "> " if item.get("here") else "  "
+        facts = " · ".join(_line(item.get(name)) for name in ("id", "kind", "age") if item.get(name))
+        output.say(output.styled(mark, "bold") + output.styled(facts, "cyan"))
+        output.say(output.wrap("  " + _line(item.get("content") or ""), output.width_of(), indent="  "))
     return 0
 
 
@@ -112,6 +133,24 @@ def delete(args: Namespace) -> int:
     else:
         output.say(f"Deleted: {_line(answer.get('id') or args.id)}")
     return 0
+
+
+def _budgeted(args: Namespace) -> dict[str, object]:
+    """The fields of a search that make its answer short."""
+    if args.index and (args.context or args.max_tokens or args.neighbours or args.explain):
+        raise Invalid("--index prints one line for each memory; leave out the other forms.")
+    body: dict[str, object] = {}
+    if args.max_tokens:
+        body["maxTokens"] = args.max_tokens
+    if args.neighbours:
+        body["context"] = args.neighbours
+    if args.context:
+        body["format"] = "context"
+    if args.index:
+        body["detail"] = "index"
+    if args.explain:
+        body["explain"] = True
+    return body
 
 
 def _call(args: Namespace, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
@@ -187,7 +226,7 @@ def _tags(answer: Mapping[str, Any]) -> str:
 
 def _age(moment: object, now_ms: int) -> str:
     try:
-        return output.age(parse_iso_ms(str(moment), "time"), now_ms)
+        return age(parse_iso_ms(str(moment), "time"), now_ms)
     except Invalid:
         return _line(moment)
 
@@ -206,7 +245,53 @@ def _print_hit(number: int, hit: Mapping[str, Any], now_ms: int) -> None:
         _line(_tags(hit)),
     ]
     output.say(" " * len(lead) + " · ".join(fact for fact in facts if fact))
+    if isinstance(hit.get("explain"), dict):
+        output.say(" " * len(lead) + output.styled(_why(hit["explain"]), "dim"))
     output.say()
+
+
+def _why(explain: Mapping[str, Any]) -> str:
+    """How a score came about, in one line."""
+
+    def number(name: str) -> str:
+        value = explain.get(name)
+        return f"{value:.3f}" if isinstance(value, int | float) else "none"
+
+    ranks = [
+        f"words: rank {_line(explain.get('textRank') or 'none')}, BM25 {number('textScore')}",
+        f"meaning: rank {_line(explain.get('vectorRank') or 'none')}, cosine {number('cosine')}",
+    ]
+    parts = explain.get("parts")
+    added = [f"{_line(name)} {value:+.3f}" for name, value in parts.items()] if isinstance(parts, dict) else []
+    return "; ".join([*ranks, " ".join(added)])
+
+
+def _print_compact(answer: Mapping[str, Any]) -> int:
+    index = answer.get("index")
+    if isinstance(index, dict):
+        rows = [[_line(value) for value in row] for row in index.get("rows") or ()]
+        for line in output.table(rows, width=output.width_of()):
+            output.say(line)
+        if not rows:
+            output.say("Nothing found.")
+        return 0
+    items = answer.get("items") or ()
+    for item in items:
+        for text in item.get("before") or ():
+            output.say(output.styled(output.wrap(f"  before: {_line(text)}", output.width_of(), "  "), "dim"))
+        output.say(output.wrap(output.plain(str(item.get("content") or "")), output.width_of()))
+        for text in item.get("after") or ():
+            output.say(output.styled(output.wrap(f"  after: {_line(text)}", output.width_of(), "  "), "dim"))
+        alike = f"{item['similar']} more alike" if item.get("similar") else ""
+        facts = [item.get("id"), item.get("age"), item.get("source"), alike]
+        output.say(output.styled(" · ".join(_line(fact) for fact in facts if fact), "cyan"))
+        output.say()
+    left_out = (answer.get("omitted") or {}).get("items")
+    if left_out:
+        output.say(output.styled(f"{left_out} more found; a larger --max-tokens shows them.", "dim"))
+    elif not items:
+        output.say("Nothing found.")
+    return 0
 
 
 def _health_rows(answer: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hivelore.base.memories.model import ACTIVE, Item
-from hivelore.base.search.model import Findings
+from hivelore.base.search.model import Findings, Hit
 from hivelore.base.search.when import When
 from hivelore.core.clock import iso_utc
 from hivelore.rooms.memory.service import NOTE, VERBATIM_KINDS, RecalledItem
@@ -60,7 +60,22 @@ def hit(recalled: RecalledItem) -> dict[str, Any]:
         shown["older_version_of"] = recalled.hit.older_version_of
     if recalled.hit.copies:
         shown["same_text"] = list(recalled.hit.copies)
+    if recalled.hit.parts is not None:
+        shown["explain"] = explained(recalled.hit)
     return shown
+
+
+def explained(found: Hit) -> dict[str, Any]:
+    """What each engine said of a hit (null: it did not return it), and what its score is made of."""
+
+    def said(rank: int | None, name: str, value: float | None) -> dict[str, Any] | None:
+        return None if rank is None and value is None else {"rank": rank, name: value and round(value, 6)}
+
+    return {
+        "text": said(found.text_rank, "bm25", found.text_score),
+        "vectors": said(found.vector_rank, "cosine", found.cosine),
+        "parts": {name: round(part, 6) for name, part in (found.parts or {}).items()},
+    }
 
 
 def searched(findings: Findings, namespaces: tuple[str, ...]) -> dict[str, Any]:

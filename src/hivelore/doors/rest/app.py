@@ -19,7 +19,7 @@ from hivelore.core.actor import Role
 from hivelore.core.errors import HiveloreError, Invalid, NotFound, Unauthenticated
 from hivelore.doors.kit.answers import http_status
 from hivelore.doors.kit.dispatch import Credentials, gate
-from hivelore.doors.rest import memory, openapi
+from hivelore.doors.rest import memory, openapi, timeline
 from hivelore.doors.rest.health import health
 from hivelore.work import Call, Hub
 
@@ -30,6 +30,7 @@ _Handler = Callable[[Call, dict[str, Any], str], dict[str, Any]]
 ROUTES: tuple[tuple[str, str, str, bool, _Handler], ...] = (
     ("POST", "/memory/search", "memory.search", True, lambda call, body, _: memory.find(call, body)),
     ("POST", "/memory/add", "memory.add", True, lambda call, body, _: memory.add(call, body)),
+    ("POST", "/memory/timeline", "memory.timeline", True, lambda call, body, _: timeline.timeline(call, body)),
     ("GET", "/memory/:id", "memory.get", False, lambda call, _, id: memory.get(call, id)),
     ("DELETE", "/memory/:id", "memory.delete", True, lambda call, _, id: memory.delete(call, id)),
 )

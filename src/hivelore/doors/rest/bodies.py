@@ -35,3 +35,13 @@ def string_list(body: Body, field: str, operation: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise Invalid(f"{operation} {field} must be an array of strings", field=field)
     return [clean(each).text for each in value]
+
+
+def whole_number(body: Body, field: str, operation: str, *, least: int) -> int | None:
+    """A whole number of at least `least`; None when the field is absent."""
+    value = body.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
+        raise Invalid(f"{operation} {field} must be a whole number of at least {least}", field=field)
+    return value

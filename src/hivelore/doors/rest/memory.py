@@ -18,7 +18,7 @@ from hivelore.core.errors import Conflict, Invalid, NotFound
 from hivelore.core.fence import strip_recalled
 from hivelore.core.ids import content_id
 from hivelore.core.text import excerpt, first_line
-from hivelore.doors.rest import ids, sections
+from hivelore.doors.rest import compact, ids, sections
 from hivelore.doors.rest.bodies import Body, optional, required, string_list
 from hivelore.rooms.memory import service as memory
 from hivelore.rooms.memory.service import RecalledItem
@@ -75,7 +75,7 @@ def add(call: Call, body: Body) -> Body:
         event_ms=event_ms,
         origin={"turn_id": turn_id, "adapter": adapter, "body": body_hash} if adapter or turn_id else {},
         replace=not idempotent,
-        supersedes=_find(call, corrected).id if corrected else None,
+        supersedes=find_one(call, corrected).id if corrected else None,
     )
     if idempotent and not saved.created:  # another request with this key was stored a moment ago
         return _repeated(call, saved.memory, body_hash)
@@ -173,22 +173,35 @@ def find(call: Call, body: Body) -> Body:
     layers = [*wire_layers, *([""] if "trace" in wire_layers else [])]
     filters = memory.make_filters(call.hub.settings, tags=string_list(body, "tags", operation), layers=layers)
     limit = _limit(body.get("limit"))
-    found = memory.recall(call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY)
+    if compact.asked(body):
+        limit = compact.hits_for(body, limit)
+    explain = body.get("explain") is True
+    found = memory.recall(
+        call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY, explain=explain
+    )
     items, seen = list(found.items), len(found.findings.hits)
     hits, more = _one_each(items)[:limit], found.findings.more
     for _ in range(MORE_PAGES):  # a long memory can fill a page with its parts
         if len(hits) == limit or not more:
             break
         page = memory.recall(
-            call, query, namespaces=(EVERYTHING,), filters=filters, limit=limit * PARTS_PER_MEMORY, offset=seen
+            call,
+            query,
+            namespaces=(EVERYTHING,),
+            filters=filters,
+            limit=limit * PARTS_PER_MEMORY,
+            offset=seen,
+            explain=explain,
         )
         items += page.items
         seen, more = seen + len(page.findings.hits), page.findings.more
         hits = _one_each(items)[:limit]
     shown = [_section(_whole(call, each)) for each in hits]
-    markdown = _markdown(shown) if body.get("includeInjectedContext") is not False else ""
-    answer: Body = {"injectedContext": markdown}
-    if body.get("verbose") is True:
+    if compact.asked(body):
+        answer = compact.answer(call, body, hits, found.terms)
+    else:
+        answer = {"injectedContext": _markdown(shown) if body.get("includeInjectedContext") is not False else ""}
+    if body.get("verbose") is True or explain:
         answer["debug"] = {
             "searchEventId": call.hub.ids.new("recall"),
             "hits": [_hit(each) for each in hits],
@@ -235,6 +248,7 @@ def _whole(call: Call, found: RecalledItem) -> RecalledItem:
 
 def _hit(found: RecalledItem) -> Body:
     item = found.item
+    why = {} if found.hit.parts is None else {"explain": compact.explained(found.hit)}
     return {
         "id": ids.wire_id(item.layer, item.memory),
         "kind": ids.KIND_OF_LAYER[item.layer],
@@ -247,6 +261,7 @@ def _hit(found: RecalledItem) -> Body:
         "updatedAt": iso_z(item.updated_ms),
         "source": "search",
         **_lineage(found),
+        **why,
     }
 
 
@@ -339,7 +354,8 @@ def _markdown(shown: list[Body]) -> str:
 # -- one memory --------------------------------------------------------------------------------------------------------
 
 
-def _find(call: Call, wire: str) -> Memory:
+def find_one(call: Call, wire: str) -> Memory:
+    """The readable memory with this id of the wire."""
     if wire.startswith("raw_"):
         raise Invalid("raw turn ids are internal; read the memory that the turn became instead", field="id")
     prefix = ids.id_prefix(wire)
@@ -352,7 +368,7 @@ def _find(call: Call, wire: str) -> Memory:
 
 def get(call: Call, wire: str) -> Body:
     """One memory in full."""
-    found = _find(call, wire)
+    found = find_one(call, wire)
     said = sections.parse(found.text)
     layer = ids.WIRE_OF_LAYER[found.layer]
     title = found.title or first_line(said.user or found.text)
@@ -462,7 +478,7 @@ def _processing(call: Call, found: Memory, wire: str) -> Body:
 
 def delete(call: Call, wire: str) -> Body:
     """Remove a memory of the caller for good."""
-    found = _find(call, wire)
+    found = find_one(call, wire)
     if memory.forget(call, found.id) == 0:
         raise NotFound(f"memory not found: {wire[:200]}")
     return {

@@ -46,6 +46,31 @@ SEARCH_BODY: dict[str, Any] = {
         "limit": {"type": "number", "minimum": 1, "default": 10},
         "includeInjectedContext": {"type": "boolean", "default": True},
         "verbose": {"type": "boolean", "default": False},
+        "maxTokens": {
+            "type": "integer",
+            "minimum": 100,
+            "maximum": 2**31 - 1,
+            "description": "`injectedContext` is one fenced block of at most so many tokens.",
+        },
+        "format": {"type": "string", "enum": ["context"], "description": "The same with a usual budget."},
+        "detail": {"type": "string", "enum": ["index"], "description": "One short row for each hit, in `index`."},
+        "context": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 2**31 - 1,
+            "description": "Turns or parts to show on each side of a hit.",
+        },
+        "explain": {"type": "boolean", "default": False, "description": "Say in `debug` how each score came about."},
+    },
+}
+
+TIMELINE_BODY: dict[str, Any] = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {
+        "id": {**_STRING, "description": "An id from add or search."},
+        "before": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1, "default": 3},
+        "after": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1, "default": 3},
     },
 }
 
@@ -68,7 +93,23 @@ _MEMORY: dict[str, Any] = {
 _FOUND: dict[str, Any] = {
     "type": "object",
     "required": ["injectedContext"],
-    "properties": {"injectedContext": _STRING, "debug": {"type": "object"}},
+    "properties": {
+        "injectedContext": _STRING,
+        "debug": {"type": "object"},
+        "items": {"type": "array", "items": {"type": "object"}},
+        "omitted": {"type": "object"},
+        "index": {"type": "object"},
+    },
+}
+_TIMELINE: dict[str, Any] = {
+    "type": "object",
+    "required": ["within", "items", "moreBefore", "moreAfter"],
+    "properties": {
+        "within": {"type": "string", "enum": ["conversation", "session", "namespace"]},
+        "items": {"type": "array", "items": {"type": "object"}},
+        "moreBefore": {"type": "boolean"},
+        "moreAfter": {"type": "boolean"},
+    },
 }
 _DELETED: dict[str, Any] = {
     "type": "object",
@@ -122,6 +163,9 @@ def document(version: str) -> dict[str, Any]:
             "/api/v1/health": {"get": _operation("State of the service; needs no key.", _HEALTH, security=[{}])},
             "/api/v1/memory/add": {"post": _operation("Store a memory.", _MEMORY, ADD_BODY)},
             "/api/v1/memory/search": {"post": _operation("Search memories.", _FOUND, SEARCH_BODY)},
+            "/api/v1/memory/timeline": {
+                "post": _operation("Show what stands around a memory in time.", _TIMELINE, TIMELINE_BODY)
+            },
             "/api/v1/memory/{id}": {
                 "get": _operation("Read one memory.", _MEMORY, parameters=[_ID]),
                 "delete": _operation("Remove one memory for good.", _DELETED, parameters=[_ID]),
