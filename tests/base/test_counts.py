@@ -7,8 +7,8 @@ import threading
 import pytest
 from sqlalchemy import text
 
+from hivelore.base.memories import count_store
 from hivelore.base.memories import service as memories
-from hivelore.base.memories import store as memory_store
 from hivelore.base.memories.model import Draft
 from hivelore.core.actor import Scope, space_of
 from hivelore.rooms.memory import service as memory
@@ -21,7 +21,7 @@ LONG = "\n\n".join(f"Paragraph {n} tells about subject {n}. " + "word " * 70 for
 def counted(hub, *names: str, who: str = "alice") -> int:
     scope = Scope(tuple(space_of(name, who, SHARED) for name in names) or None)
     with call_as(hub, who).read() as v:
-        return memory_store.count(v, scope)
+        return count_store.count(v, scope)
 
 
 def remember(hub, content: str, name: str = "notes", who: str = "alice") -> str:
@@ -106,7 +106,7 @@ def test_counts_that_were_lost_or_spoilt_are_made_anew_from_the_memories(hub):
             connection.execute(text(damage))
         assert counted(hub, "notes") != right
         with hub.db.write() as connection:
-            assert memory_store.recount(connection) == 2
+            assert count_store.recount(connection) == 2
         assert counted(hub, "notes") == counted(hub, "log") == right
     with hub.db.write() as connection:
-        assert memory_store.recount(connection) == 0
+        assert count_store.recount(connection) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hivelore.base.identity import store as identity
-from hivelore.base.memories import store
+from hivelore.base.memories import count_store, store
 from hivelore.base.search import service as search
 from hivelore.base.search.model import Filters, Request
 from hivelore.core.actor import LOCAL_USER, Principal, Role, Scope, Space, space_of
@@ -74,7 +74,7 @@ def _find(hub, call, scope: Scope):
     with call.read() as v:
         findings = search.find(hub, v, Request(search.ask(hub, MARK), scope))
         listed = store.page(v, scope, Offset(0), 100)
-        assert store.count(v, scope) == 0
+        assert count_store.count(v, scope) == 0
         assert findings.pending == 0
         return findings, listed
 

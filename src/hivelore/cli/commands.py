@@ -364,7 +364,7 @@ COMMANDS: tuple[Command, ...] = (
         name="bench speed",
         group=_MEASURE,
         summary="measure how fast recall is as a store grows",
-        details="Memories are invented, their vectors made. With --data or --database-url the store is kept and grown.",
+        details="Memories are invented, vectors made. With --data or --database-url the store is kept and grown.",
         options=(
             Option("--memories", "N…", "Sizes, one after the other (10000).", nargs="+"),
             Option("--json", "FILE", "Write the figures here."),

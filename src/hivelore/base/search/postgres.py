@@ -38,7 +38,10 @@ from hivelore.base.search.words import Counted, Words
 
 best = None  # Postgres has no BM25
 
-EXACT_LIMIT_ROWS = 20_000  # below this many vectors in scope the exact path is faster and finds everything
+EXACT_LIMIT_ROWS = 10_000  # below this many vectors in scope the exact path is faster and finds everything
+MOST_READ = 15_000  # entries of the text index that are read in full; each is a row of the table
+EF_SEARCH = 160  # candidates that HNSW keeps; its own 40 are fewer than are asked for
+UNFILTERED = 2  # conditions that every search has: its scope, and what has expired
 
 _MAX_POSITION = 16_383  # tsvector cannot count further
 _MAX_POSITIONS = 255
@@ -117,13 +120,13 @@ def corpus(connection: Connection) -> tuple[int, float]:
 
 
 def frequency(connection: Connection, term: str, most: int, total: int) -> int:
-    """In how many of `total` chunks a term stands: exact up to `most`, beyond it from the statistics of the planner
-    (without `total` just `most`)."""
-    counted = int(connection.execute(_COUNT, {"words": _quoted(term), "most": most}).scalar_one())
-    if counted < most or not total:
-        return counted
-    share = connection.execute(_COMMON, {"term": term}).scalar_one_or_none()
-    return max(most, round(total * (share or 0.0)))
+    """In how many of `total` chunks a term stands: exact up to `most`. A more frequent one is known from the statistics
+    of the planner, which are asked first where the table is large: counting reads a row for each entry."""
+    if total > most:
+        share = connection.execute(_COMMON, {"term": term}).scalar_one_or_none()
+        if share is not None and total * share > most:
+            return round(total * share)
+    return int(connection.execute(_COUNT, {"words": _quoted(term), "most": most}).scalar_one())
 
 
 def matching(connection: Connection, words: Words, most: int | None) -> NDArray[np.int64]:

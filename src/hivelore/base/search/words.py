@@ -4,12 +4,12 @@ Scoring every chunk that holds any word of a question costs in proportion to the
 the index is read in the order of what words tell:
 
 1. Each term is counted up to `COUNTED`; a more frequent one is estimated.
-2. All entries of the rarest terms are read, as long as they are `READ` or fewer together.
+2. All entries of the rarest terms are read, as long as they are `MOST_READ` or fewer together.
 3. Of the terms that are left, only what stands beside a rare one is read; and where the rare ones are too few, the
    chunks that hold two of the commonest at once, newest first.
 
 Candidates are ordered by the sum of their terms' weights, and the best `RESCORED` that satisfy the conditions get their
-true BM25 score from their own tokens. While the terms together have `READ` entries or fewer nothing is left out. Every
+true BM25 score from their own tokens. While the terms together have `MOST_READ` entries or fewer nothing is left out. Every
 chunk has a token for its space, too: a tiny scope is part of every look, so that no word of the rest of the store is
 read.
 """
@@ -32,9 +32,9 @@ FEW = 500  # chunks; below no term is too common to look up
 COMMON_SHARE = 0.2  # of all chunks; a term in more of them has a low inverse document frequency
 SMALL = 5_000  # chunks; a store of fewer is searched by its index's own ranking, if it has one
 COUNTED = 20_000  # entries of a term that are counted one by one
-READ = 60_000  # entries that are read in full
 PAIRED = 5_000  # chunks with two common terms that are looked at, newest first
 COMMONEST = 4  # common terms that are looked up beside others; the rarest of them
+KEPT = 60_000  # candidates beyond the front of the order that are kept for conditions that few satisfy
 RESCORED = 300  # candidates that get a BM25 score
 TINY = 1_500  # chunks; in a scope of fewer its token is part of every look
 NARROW = 30_000  # chunks; of a scope of fewer all are read first, and what lies outside is left out
@@ -64,13 +64,14 @@ class Index(Protocol):
         Callable[[Connection, Sequence[str], Sequence[ColumnElement[bool]], int, Sequence[str]], list[Candidate]] | None
     )
 
+    MOST_READ: int  # entries that may be read in full for one question; so many are cheap
+
     def corpus(self, connection: Connection) -> tuple[int, float]:
         """Number of chunks, and their average length in tokens."""
         ...
 
     def frequency(self, connection: Connection, term: str, most: int, total: int) -> int:
-        """In how many of `total` chunks a term stands: exact up to `most`, an estimate beyond; `most` without
-        `total`."""
+        """In how many of `total` chunks a term stands: exact up to `most`, an estimate beyond."""
         ...
 
     def matching(self, connection: Connection, words: Words, most: int | None) -> Ids:
@@ -119,7 +120,7 @@ def match(
         return []
     weighed = sorted((Term(term, frequencies[term], weight) for term, weight in weights.items()), key=_frequency)
     places = tuple(space_token(space) for space in spaces) if spaces and len(spaces) <= MOST_SPACES else ()
-    ids = _candidates(index, connection, weighed, places, limit)
+    ids = _candidates(index, connection, total, weighed, places, limit)
     return _scored(index, connection, terms, weights, average, ids, where, limit)
 
 
@@ -142,10 +143,10 @@ def _weight(total: int, frequency: int) -> float:
 
 
 def _candidates(
-    index: Index, connection: Connection, terms: Sequence[Term], places: tuple[str, ...], limit: int
+    index: Index, connection: Connection, total: int, terms: Sequence[Term], places: tuple[str, ...], limit: int
 ) -> Ids:
     """Ids of chunks that may be among the best, most promising first."""
-    size = sum(index.frequency(connection, place, NARROW, 0) for place in places) if places else NARROW
+    size = sum(index.frequency(connection, place, NARROW, total) for place in places) if places else NARROW
     tiny = size < TINY
     inside = index.matching(connection, (places,), None) if TINY <= size < NARROW else None
 
@@ -155,7 +156,7 @@ def _candidates(
         ids = index.matching(connection, words, most)
         return ids if inside is None else _common(ids, inside)
 
-    rare, common = (list(terms), list[Term]()) if tiny else _split(terms)
+    rare, common = (list(terms), list[Term]()) if tiny else _split(terms, index.MOST_READ)
     found = [(look(((term.text,),)), term.weight) for term in rare]
     common = common[:COMMONEST]
     if common and rare:
@@ -183,12 +184,12 @@ def _common(ids: Ids, inside: Ids) -> Ids:
     return ids[there[ids]]
 
 
-def _split(terms: Sequence[Term]) -> tuple[list[Term], list[Term]]:
+def _split(terms: Sequence[Term], most: int) -> tuple[list[Term], list[Term]]:
     """Terms whose entries are read in full, and the others; `terms` come rarest first."""
     entries = 0
     for place, term in enumerate(terms):
         entries += term.frequency
-        if entries > READ:
+        if entries > most:
             return list(terms[:place]), list(terms[place:])
     return list(terms), []
 
@@ -218,7 +219,7 @@ def _best_first(ids: Ids, sums: NDArray[np.float64]) -> Ids:
     front = near[: 2 * RESCORED]
     front = front[np.argsort(keys[front], kind="stable")]
     rest = near[2 * RESCORED :]
-    return ids[np.concatenate([front, rest[np.argsort(keys[rest], kind="stable")]])] if len(rest) < READ else ids[front]
+    return ids[np.concatenate([front, rest[np.argsort(keys[rest], kind="stable")]])] if len(rest) < KEPT else ids[front]
 
 
 def _scored(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hivelore.base.identity.service import EVERYTHING, clean_namespace, resolve_scope
-from hivelore.base.memories import links, store
+from hivelore.base.memories import count_store, links, store
 from hivelore.base.memories import service as memories
 from hivelore.base.memories.model import LAYERS, Draft, Item, Memory, NoSuchMemory, Part, PartOfWhole
 from hivelore.base.search import service as search
@@ -189,7 +189,7 @@ def remember(
             _supersede(w, memory, supersedes)
         near = tuple(each for each in similar if each.id not in (memory.id, supersedes)) if created else ()
         for each in near:
-            links.link(w, memory.space, memory.id, SIMILAR, each.id)
+            store.link(w, memory.space, memory.id, SIMILAR, each.id)
         return Remembered(memory, created, notes, near)
 
 
@@ -443,7 +443,7 @@ def recall(
     asking = search.begin(call.hub, text, engines)
     search.settle(call, scope)
     with call.read() as v:
-        total = store.count(v, scope)
+        total = count_store.count(v, scope)
         words = search.look_up(v, asking, scope, filters)
     question = asking.question()
     with call.read() as v:
@@ -481,7 +481,7 @@ def list_items(call: Call, namespace: str | None, position: Position, limit: int
     size = clamp(limit, settings.max_limit)
     with call.read() as v:
         items = links.with_corrections(v, store.page(v, scope, position, size + 1))
-        return Listed(tuple(items[:size]), store.count(v, scope), len(items) > size)
+        return Listed(tuple(items[:size]), count_store.count(v, scope), len(items) > size)
 
 
 def clamp(limit: int, most: int) -> int:
