@@ -125,7 +125,7 @@ def frequency(connection: Connection, term: str, most: int, total: int) -> int:
     if total > most:
         share = connection.execute(_COMMON, {"term": term}).scalar_one_or_none()
         if share is not None and total * share > most:
-            return round(total * share)
+            return round(float(share) * total)
     return int(connection.execute(_COUNT, {"words": _quoted(term), "most": most}).scalar_one())
 
 

@@ -9,9 +9,9 @@ the index is read in the order of what words tell:
    chunks that hold two of the commonest at once, newest first.
 
 Candidates are ordered by the sum of their terms' weights, and the best `RESCORED` that satisfy the conditions get their
-true BM25 score from their own tokens. While the terms together have `MOST_READ` entries or fewer nothing is left out. Every
-chunk has a token for its space, too: a tiny scope is part of every look, so that no word of the rest of the store is
-read.
+true BM25 score from their own tokens. While the terms together have `MOST_READ` entries or fewer nothing is left out.
+Every chunk has a token for its space, too: a tiny scope is part of every look, so that no word of the rest of the store
+is read. A small store needs none of this: there the index's own ranking is asked, where it has one.
 """
 
 from __future__ import annotations
