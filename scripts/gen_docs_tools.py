@@ -91,9 +91,7 @@ class _PageIds(CountingIds):
 
 def tools_page(_: str) -> str:
     """The whole of docs/tools.md."""
-    hub = build(
-        Settings(database_url="memory", embedder="hash", embed_eager_ms=0), clock=ManualClock(), ids=_PageIds()
-    )
+    hub = build(Settings(database_url="memory", embedder="hash", embed_eager_ms=0), clock=ManualClock(), ids=_PageIds())
     try:
         return "\n".join([INTRODUCTION + _limits(), *_tools(hub), *_resources(), *_errors(hub)])
     finally:

@@ -302,7 +302,7 @@ def test_an_id_prefix_finds_the_one_memory_that_it_fits(hub):
 def test_pages_meet_every_memory_of_everybody_once(hub):
     ids = {remember(hub, f"memory {n}", who=who).id for n in range(7) for who in ("alice", "bob")}
     seen: list[str] = []
-    after = ("", "")
+    after = ("", -1, "")
     while after is not None:
         with hub.db.read() as connection:
             page, after = upkeep.page(connection, after, 3)

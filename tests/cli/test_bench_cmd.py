@@ -103,7 +103,7 @@ def test_a_database_is_used_only_when_the_option_names_it(run, mine, own_world):
         (["recall", "mine", "--format", "csv"], 64, "--format must be one of"),
         (["recall", "mine", "--json", "no/such/folder/x.json"], 64, "cannot be written"),
         (["recall"], 64, "PATH"),
-        (["recal", "mine"], 64, "there is bench recall and bench compare"),
+        (["recal", "mine"], 64, "there is bench recall and bench speed and bench compare"),
     ],
 )
 def test_wrong_usage_is_explained(run, mine, words, code, message):
@@ -123,4 +123,4 @@ def test_vectors_cannot_be_measured_without_a_model(run, mine):
 def test_a_group_of_commands_alone_names_its_commands(run):
     ran = run("bench")
     assert ran.code == 64
-    assert "there is bench recall and bench compare" in ran.err
+    assert "there is bench recall and bench speed and bench compare" in ran.err

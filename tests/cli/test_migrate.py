@@ -233,3 +233,16 @@ def test_a_folder_that_cannot_be_is_69_in_words(run, own_world):
 
 def test_the_answer_for_programs_is_one_json_object(run, blank_store):
     assert set(json.loads(run("migrate", "--json", *on(blank_store)).out)) == {"from", "to", "changed", "backup"}
+
+
+def test_partitions_are_made_in_a_new_postgres_database_and_only_there(run, blank_postgres, sqlite_store):
+    ran = run("migrate", "--partitions", "4", "--json", "--database-url", blank_postgres.url)
+    assert (ran.code, ran.json["partitions"], ran.json["changed"]) == (0, 4, True)
+    again = run("migrate", "--partitions", "4", "--database-url", blank_postgres.url)
+    assert again.code == 0, again.err
+    other = run("migrate", "--partitions", "8", "--database-url", blank_postgres.url)
+    assert (other.code, "4 partitions already" in other.err) == (64, True)
+    file = run("migrate", "--partitions", "4", "--database-url", sqlite_store.url)
+    assert (file.code, "is for Postgres" in file.err) == (64, True)
+    both = run("migrate", "--partitions", "4", "--check", "--database-url", blank_postgres.url)
+    assert (both.code, "give one of them" in both.err) == (64, True)

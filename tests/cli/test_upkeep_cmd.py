@@ -339,3 +339,18 @@ def test_a_large_store_is_looked_at_in_samples_and_doctor_says_so(run, filled, t
 def test_sizes_are_told_by_what_they_hold(run, filled):
     [(_, message)] = findings(run, filled, "sizes")
     assert all(word in message for word in ("memories", "text index", "vectors")), message
+
+
+@pytest.mark.parametrize("spoil", ["DELETE FROM memory_count", "UPDATE memory_count SET total = total + 3"])
+def test_counts_that_are_wrong_are_named_and_made_right(run, filled, tmp_path, spoil):
+    db = Database(filled.url, pool_size=1)
+    with db.write() as connection:
+        connection.execute(text(spoil))
+    db.close()
+    named = run("doctor", "--json", "--database-url", filled.url)
+    assert any("memory_count" in each["message"] and each["status"] == "error" for each in named.json)
+    assert "would recount" in run("repair", "--dry-run", "--database-url", filled.url).out
+    assert run("repair", "--json", "--database-url", filled.url).json["recounted"] > 0
+    assert run("repair", "--json", "--database-url", filled.url).json["recounted"] == 0
+    healthy = run("doctor", "--json", "--database-url", filled.url)
+    assert not any("memory_count" in each["message"] for each in healthy.json)

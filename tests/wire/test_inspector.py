@@ -14,6 +14,7 @@ TOOLS = [
     "ping",
     "remember",
     "recall",
+    "timeline",
     "list_memories",
     "get_memory",
     "update",

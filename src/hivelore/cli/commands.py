@@ -271,7 +271,13 @@ COMMANDS: tuple[Command, ...] = (
         group=_OPERATE,
         summary="bring the database to this version",
         details="`serve` does this too; a separate run suits deployments with several servers.",
-        options=(Option("--check", "", "Change nothing; fail when there is something to do."), _JSON),
+        options=(
+            Option("--check", "", "Change nothing; fail when there is something to do."),
+            Option(
+                "--partitions", "N", "Cut the big tables of a new Postgres database; see docs/scaling.md.", type=_count
+            ),
+            _JSON,
+        ),
         groups=(_STORE,),
         examples=(
             ("hivelore migrate --check", "Would anything change?"),

@@ -13,6 +13,7 @@ from typing import Literal
 from sqlalchemy.exc import DatabaseError
 
 from hivelore.app import site
+from hivelore.base.memories import count_store
 from hivelore.base.memories import store as memories
 from hivelore.base.memories import upkeep as memory_upkeep
 from hivelore.base.search import copies, upkeep_store
@@ -70,6 +71,10 @@ def _counts(db: Database, settings: Settings) -> Iterator[Finding]:
         kinds = memories.statistics(connection)
     counted = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())) or "none"
     yield Finding("memories", "ok", counted)
+    with db.read() as connection:
+        wrong = len(count_store.wrong(connection))
+    if wrong:
+        yield Finding("memories", "error", f"{wrong} space(s) are counted wrong (memory_count); run `hivelore repair`")
 
 
 def _index(db: Database, settings: Settings) -> Iterator[Finding]:

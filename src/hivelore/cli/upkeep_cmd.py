@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hivelore.app import data_dir, database_url, site
+from hivelore.base.memories import count_store
 from hivelore.base.search.upkeep import WRONG, Account, tables_of, walk
 from hivelore.cli import output
 from hivelore.cli.client.relay import find_server
@@ -49,6 +50,7 @@ def repair(args: Namespace) -> int:
                 "Nothing was changed. Copy the file aside, then restore a backup, or let `sqlite3 FILE .recover` save "
                 "what it can."
             )
+        recounted = _recount(args, db)
         found = derived.faults(db)
         names = derived.with_dependents((fault.table for fault in found), derived.table_names(db)) if found else ()
         compacted = True
@@ -57,7 +59,7 @@ def repair(args: Namespace) -> int:
             derived.make_anew(db, names, damaged)
             compacted = not damaged or db.dialect != "sqlite" or derived.compact(db)
         said = [{"table": fault.table, "words": fault.words} for fault in found]
-        done: Done = {"faults": said, "made_anew": list(names)}
+        done: Done = {"faults": said, "made_anew": list(names), "recounted": recounted}
         if not args.json:
             _say_tables(found, names, args.dry_run)
         if not compacted:
@@ -69,6 +71,20 @@ def repair(args: Namespace) -> int:
         return _walk(args, db, done)
     finally:
         db.close()
+
+
+def _recount(args: Namespace, db: Database) -> int:
+    """Count the items of all spaces anew; how many counts were wrong."""
+    if args.dry_run:
+        with db.read() as connection:
+            wrong = len(count_store.wrong(connection))
+    else:
+        with db.write() as connection:
+            wrong = count_store.recount(connection)
+    if wrong and not args.json:
+        words = "would recount" if args.dry_run else "recounted"
+        output.say(f"{output.styled(words, 'bold')}  {wrong} space(s) (memory_count)")
+    return wrong
 
 
 def open_store(settings: Settings) -> Database:

@@ -211,7 +211,7 @@ def test_a_page_holds_one_long_memory_or_several_short_ones(hub: Hub, monkeypatc
     monkeypatch.setattr(memory_upkeep, "PAGE_CHARS", 100)
     for length in (30, 30, 30, 30, 500, 30):
         remember(hub, "x" * length)
-    sizes, after = [], ("", "")
+    sizes, after = [], ("", -1, "")
     while after is not None:
         with hub.db.read() as connection:
             page, after = memory_upkeep.page(connection, after, 200)

@@ -5,12 +5,23 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import BigInteger, Column, Connection, Integer, Select, String, Table, bindparam, func, select, text
 
 from hivelore.base.identity import store as identity
-from hivelore.base.memories.store import counts, memories
+from hivelore.base.memories.store import memories
 from hivelore.core.actor import Scope
+from hivelore.sql.tables import metadata
 from hivelore.work import View
+
+# How many items a space holds, without those that expire; kept by triggers (see the migrations). The slots of a space
+# are to be added up.
+counts = Table(
+    "memory_count",
+    metadata,
+    Column("space", String, primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("total", BigInteger, nullable=False),
+)
 
 
 def count(v: View, scope: Scope) -> int:
@@ -30,14 +41,23 @@ def _counted(everything: bool) -> Select[Any]:
     return select(lasting.scalar_subquery() + expiring.scalar_subquery())
 
 
-def recount(connection: Connection) -> int:
-    """Set the counts of all spaces to what the memories say; return how many spaces were counted wrong."""
+def wrong(connection: Connection) -> dict[str, int]:
+    """Spaces whose count is not what their memories say, with what it should be."""
     true = select(memories.c.space, func.sum(memories.c.part_count)).where(memories.c.expires_ms.is_(None))
     wanted = {space: int(total) for space, total in connection.execute(true.group_by(memories.c.space))}
     kept = select(counts.c.space, func.sum(counts.c.total)).group_by(counts.c.space)
     found = {space: int(total) for space, total in connection.execute(kept)}
-    wrong = [space for space in wanted.keys() | found.keys() if wanted.get(space, 0) != found.get(space, 0)]
-    for space in sorted(wrong):
+    spaces = sorted(wanted.keys() | found.keys())
+    return {space: wanted.get(space, 0) for space in spaces if wanted.get(space, 0) != found.get(space, 0)}
+
+
+def recount(connection: Connection) -> int:
+    """Set the counts of all spaces to what the memories say; return how many were wrong. Whoever writes a memory
+    meanwhile waits on Postgres; on SQLite there is one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE memory IN SHARE MODE"))
+    found = wrong(connection)
+    for space, total in found.items():
         connection.execute(counts.delete().where(counts.c.space == space))
-        connection.execute(counts.insert().values(space=space, slot=0, total=wanted.get(space, 0)))
-    return len(wrong)
+        connection.execute(counts.insert().values(space=space, slot=0, total=total))
+    return len(found)

@@ -10,6 +10,7 @@ from hivelore.core.errors import Conflict, NotFound
 
 ACTIVE, SUPERSEDED = "active", "superseded"
 SUPERSEDES = "supersedes"  # the relation of a correction to what it corrects
+SHORT_ID_CHARS = 12  # how much of an id compact answers show, and the least that names a memory
 LAYERS = ("trace", "policy", "world_model", "skill")
 
 

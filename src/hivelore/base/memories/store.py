@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from hivelore.base.identity import store as identity
-from hivelore.base.memories.model import Item, Memory, Part
+from hivelore.base.memories.model import SHORT_ID_CHARS, Item, Memory, Part
 from hivelore.core.actor import Scope
 from hivelore.core.page import After, Position
 from hivelore.sql.tables import metadata
@@ -89,16 +89,6 @@ Index(
     memories.c.part_count,
     sqlite_where=text("expires_ms IS NOT NULL"),
     postgresql_where=text("expires_ms IS NOT NULL"),
-)
-
-# How many items a space holds, without those that expire; kept by triggers (see the migrations). The slots of a space
-# are to be added up.
-counts = Table(
-    "memory_count",
-    metadata,
-    Column("space", String, primary_key=True),
-    Column("slot", Integer, primary_key=True, autoincrement=False),
-    Column("total", BigInteger, nullable=False),
 )
 
 parts = Table(
@@ -312,17 +302,13 @@ def by_key(v: View, space: str, owner: str, key: str) -> Memory | None:
     return _one(v, and_(memories.c.space == space, memories.c.owner == owner, memories.c.key == key))
 
 
-SHORT_ID_CHARS = 12  # how much of an id compact answers show, and the least that names a memory
-
-
 def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
-    """The memory with this id, or the memory and part with this id, if the caller may read it.
-
-    The beginning of an id, from `SHORT_ID_CHARS` characters on, will do when it is the beginning of only one.
-    """
+    """The memory with this id, or the memory and part with this id, if the caller may read it. The beginning of an id,
+    from `SHORT_ID_CHARS` characters on, will do when it is the beginning of only one."""
     everything = Scope(None)
     if SHORT_ID_CHARS <= len(id) < 32:
-        id = _whole_id(v, id) or id
+        whole_ids = {*_beginning_with(v, memories, id), *_beginning_with(v, parts, id)}
+        id = whole_ids.pop() if len(whole_ids) == 1 else id
     whole = _one(v, and_(memories.c.id == id, identity.visible(v, memories.c.space, everything)))
     if whole is not None:
         return whole, None
@@ -335,11 +321,6 @@ def by_id(v: View, id: str) -> tuple[Memory, Part | None] | None:
     if whole is None:
         return None
     return whole, next(p for p in whole.parts if p.id == id)
-
-
-def _whole_id(v: View, beginning: str) -> str | None:
-    found = {*_beginning_with(v, memories, beginning), *_beginning_with(v, parts, beginning)}
-    return found.pop() if len(found) == 1 else None
 
 
 def by_id_prefix(v: View, prefix: str) -> Memory | None:

@@ -120,11 +120,11 @@ def corpus(connection: Connection) -> tuple[int, float]:
 
 
 def frequency(connection: Connection, term: str, most: int, total: int) -> int:
-    """In how many of `total` chunks a term stands: exact up to `most`. A more frequent one is known from the statistics
-    of the planner, which are asked first where the table is large: counting reads a row for each entry."""
+    """In how many of `total` chunks a term stands: counted up to `most`. In a table that is larger than that, the
+    planner's statistics are asked first, which know the thousand commonest: counting reads a row for each entry."""
     if total > most:
         share = connection.execute(_COMMON, {"term": term}).scalar_one_or_none()
-        if share is not None and total * share > most:
+        if share is not None:
             return round(float(share) * total)
     return int(connection.execute(_COUNT, {"words": _quoted(term), "most": most}).scalar_one())
 
@@ -176,8 +176,11 @@ def _counts(tsvector: str, terms: Sequence[str]) -> TermCounts:
 _OF_CHUNK = and_(chunks.c.space == token_rows.c.space, chunks.c.id == token_rows.c.chunk)
 _LEXEME = re.compile(r"'((?:[^']|'')*)':([\d,]+)")
 _HOLDS = "tokens @@ CAST(:words AS tsquery)"
+# Reading a whole table to look for a word is what the planner thinks cheap, because it does not know what comparing a
+# tsvector costs; for the rest of a transaction that searches it is told to prefer indexes.
 _CORPUS = text(
-    "SELECT greatest((SELECT sum(c.reltuples) FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = "
+    "SELECT set_config('enable_seqscan', 'off', true), "
+    "greatest((SELECT sum(c.reltuples) FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = "
     "'search_tokens'::regclass OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = "
     "'search_tokens'::regclass))), (SELECT count(*) FROM (SELECT 1 FROM search_tokens LIMIT 1000) s)) AS total, "
     "(SELECT avg(length(tokens)) FROM (SELECT tokens FROM search_tokens LIMIT 200) s) AS average"

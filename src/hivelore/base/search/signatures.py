@@ -30,8 +30,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from hivelore.base.search.tables import vectors
 from hivelore.core.errors import Unavailable
 
-LEAST, SHORTLIST = 600, 4_000  # ranked by codes: of a small table a quarter, but so many at least, ...
-SHORTLIST_SHARE = 0.004  # ... and of a large table this share
+SHORTLIST = 4_000  # ranked by codes at least
+SHORTLIST_SHARE = 0.004  # of a large table
 SPARE = 20
 BLOCK_ROWS = 65_536  # what one array holds; a page of memory is taken when a row is written to it
 LOAD_ROWS = 4_096
@@ -238,7 +238,7 @@ class _Table:
 
 def _shortlist(size: int) -> int:
     """How many rows of a table of this size are ranked by their codes."""
-    return max(LEAST, min(SHORTLIST, size // 4), int(size * SHORTLIST_SHARE))
+    return max(SHORTLIST, int(size * SHORTLIST_SHARE))
 
 
 def _packed(codes: NDArray[Any]) -> NDArray[np.uint8]:

@@ -29,7 +29,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 _MODERN_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 # Tools that only read (a test compares this with the tools' own hints; the relay must not import them).
-READING_TOOLS = ("ping", "recall", "list_memories", "get_memory", "load_session", "list_sessions")
+READING_TOOLS = ("ping", "recall", "timeline", "list_memories", "get_memory", "load_session", "list_sessions")
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _INTERNAL_ERROR, _PARSE_ERROR = -32603, -32700
 

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from hivelore.base.memories.model import Item
-from hivelore.base.memories.store import SHORT_ID_CHARS
+from hivelore.base.memories.model import SHORT_ID_CHARS, Item
 from hivelore.core.clock import age, iso_z
 from hivelore.core.errors import Invalid
 from hivelore.core.fence import blank_recalled, fenced
