@@ -139,10 +139,14 @@ class _Table:
     def best(self, size: int, query: Floats, wanted: Callable[[_Block, slice], Any], limit: int) -> Places:
         """Of the first `size` rows, the `limit` places whose codes are nearest to the query, best first. `wanted` says
         which rows of a block count: a mask, or None for all."""
-        places, estimates = self._estimated(size, query, wanted)
         shortlist = _shortlist(size)
-        if len(places) > shortlist:
-            places = places[np.argpartition(-estimates, shortlist - 1)[:shortlist]]
+        if size <= min(shortlist, BLOCK_ROWS):
+            mask = wanted(self.blocks[0], slice(0, size)) if size else None
+            places = np.arange(size) if mask is None else np.flatnonzero(mask)
+        else:
+            places, estimates = self._estimated(size, query, wanted)
+            if len(places) > shortlist:
+                places = places[np.argpartition(-estimates, shortlist - 1)[:shortlist]]
         scores = self._code_scores(query, places)
         return places[np.argsort(-scores, kind="stable")[:limit]]
 
