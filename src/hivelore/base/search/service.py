@@ -36,6 +36,7 @@ from hivelore.base.search.model import (
 from hivelore.base.search.signatures import StillLoading, cosines
 from hivelore.base.search.tokens import is_bare, query_terms, tokens
 from hivelore.base.search.when import When, understood
+from hivelore.base.search.words import space_token
 from hivelore.core.actor import Scope
 from hivelore.core.clock import zone_named
 from hivelore.core.errors import HiveloreError
@@ -333,12 +334,16 @@ def nearest(hub: Hub, v: View, request: Request, depth: int = POOL) -> list[tupl
 
 
 def like(v: View, terms: Sequence[str], scope: Scope, filters: Filters, limit: int) -> list[tuple[str, str]]:
-    """The chunks that hold most of these terms by the text index, as (entry, text). Fails when it cannot be asked:
-    this serves a write, which needs it too."""
+    """Chunks that hold all of these terms by the text index, as (entry, text), the newest of many. Fails when it cannot
+    be asked: this serves a write, which needs it too."""
     if not terms:
         return []
-    found = store.match_text(v, terms, scope, filters, limit)
-    texts = store.texts(v, [each.chunk for each in found])
+    places = tuple(space_token(space) for space in store.named_spaces(v, scope) or ())
+    wanted = (*((places,) if places else ()), *((term,) for term in terms))
+    ids = store.engine(v).matching(v.connection, wanted, limit).tolist()
+    where = store.conditions(v, scope, filters, by_id=True)
+    found = store.engine(v).counted(v.connection, ids, terms, where) if ids else ()
+    texts = store.texts(v, [each.chunk for each in found]) if found else {}
     return [(each.place.ref, texts[each.chunk][0]) for each in found if each.chunk in texts]
 
 

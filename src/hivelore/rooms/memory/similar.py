@@ -13,7 +13,7 @@ from hivelore.core.text import excerpt
 from hivelore.work import Call
 
 SIMILAR = "similar"  # the relation between a memory and the neighbours that were there when it was stored
-TERMS, LOOKED_AT, MOST_SIMILAR = 8, 8, 3
+TERMS, LOOKED_AT, MOST_SIMILAR = 3, 6, 3
 
 
 @dataclass(frozen=True, slots=True)
