@@ -54,7 +54,7 @@ def visible(v: View, column: ColumnElement[str], scope: Scope) -> ColumnElement[
     """
     if scope.spaces is None:
         return column.in_(select(spaces.c.id).where(_readable(**_readable_values(v))))
-    return column.in_(_named(v, scope.spaces))
+    return column.in_(named(v, scope.spaces))
 
 
 def within(column: ColumnElement[str], everything: bool) -> ColumnElement[bool]:
@@ -65,11 +65,12 @@ def within(column: ColumnElement[str], everything: bool) -> ColumnElement[bool]:
 
 def within_values(v: View, scope: Scope) -> dict[str, Any]:
     """The values of a statement with `within`."""
-    return _readable_values(v) if scope.spaces is None else {"in_spaces": _named(v, scope.spaces)}
+    return _readable_values(v) if scope.spaces is None else {"in_spaces": named(v, scope.spaces)}
 
 
-def _named(v: View, named: Iterable[Space]) -> list[str]:
-    return [space.id for space in named if may_read(v, space)]
+def named(v: View, spaces: Iterable[Space]) -> list[str]:
+    """Ids of those of these spaces that the caller may read."""
+    return [space.id for space in spaces if may_read(v, space)]
 
 
 def may_read(v: View, space: Space) -> bool:

@@ -341,10 +341,7 @@ def like(v: View, terms: Sequence[str], scope: Scope, filters: Filters, limit: i
     places = tuple(space_token(space) for space in store.named_spaces(v, scope) or ())
     wanted = (*((places,) if places else ()), *((term,) for term in terms))
     ids = store.engine(v).matching(v.connection, wanted, limit).tolist()
-    where = store.conditions(v, scope, filters, by_id=True)
-    found = store.engine(v).counted(v.connection, ids, terms, where) if ids else ()
-    texts = store.texts(v, [each.chunk for each in found]) if found else {}
-    return [(each.place.ref, texts[each.chunk][0]) for each in found if each.chunk in texts]
+    return store.entries_of(v, ids, store.conditions(v, scope, filters, by_id=True)) if ids else []
 
 
 def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, depth: int) -> list[int]:
@@ -354,7 +351,8 @@ def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, dep
         near = full_vector_literal(vector)
         found: list[int] = store.engine(v).nearest(v.connection, model, len(vector) // 4, near, where, depth)
         return found
-    spaces = _space_ids(v, request.scope)
+    named = store.named_spaces(v, request.scope)
+    spaces = set(identity.readable(v) if named is None else named)
 
     def allowed() -> Any:
         where = store.conditions(v, request.scope, request.filters)
@@ -364,12 +362,6 @@ def _nearest(hub: Hub, v: View, request: Request, model: int, vector: bytes, dep
         v.connection, model, vector, spaces, None if request.filters.none else allowed, depth
     )
     return nearest
-
-
-def _space_ids(v: View, scope: Scope) -> set[str]:
-    if scope.spaces is None:
-        return set(identity.readable(v))
-    return {space.id for space in scope.spaces if identity.may_read(v, space)}
 
 
 class _Ranked(NamedTuple):

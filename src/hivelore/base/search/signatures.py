@@ -144,21 +144,20 @@ class _Table:
             mask = wanted(self.blocks[0], slice(0, size)) if size else None
             places = np.arange(size) if mask is None else np.flatnonzero(mask)
         else:
-            places, estimates = self._estimated(size, query, wanted)
+            places, estimates = self._estimated(size, query, wanted, shortlist)
             if len(places) > shortlist:
                 places = places[np.argpartition(-estimates, shortlist - 1)[:shortlist]]
         scores = self._code_scores(query, places)
         return places[np.argsort(-scores, kind="stable")[:limit]]
 
     def _estimated(
-        self, size: int, query: Floats, wanted: Callable[[_Block, slice], Any]
+        self, size: int, query: Floats, wanted: Callable[[_Block, slice], Any], shortlist: int
     ) -> tuple[Places, NDArray[np.float32]]:
         """Places that may be among the nearest, with their estimates: the best of each block, so that no array of the
         size of the table is ever sorted."""
         around = query - self.mean
         signature = self.signs(around.reshape(1, -1))[0]
         spread = np.float32(np.abs(around).mean())
-        shortlist = _shortlist(size)
         found: list[Places] = []
         values: list[NDArray[np.float32]] = []
         least = -np.inf  # as soon as a shortlist is full, what lies below its worst is out

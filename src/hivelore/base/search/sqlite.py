@@ -114,10 +114,11 @@ def _varint(record: bytes, at: int) -> tuple[int, int]:
 
 
 def frequency(connection: Connection, term: str, most: int, total: int) -> int:
-    """In how many of `total` chunks a term stands: exact up to `most`, beyond it from a twentieth of all ids."""
+    """In how many of `total` chunks a term stands: exact up to `most`, beyond it from a twentieth of all ids (without
+    `total` just `most`)."""
     words = _quoted(term)
     counted = int(connection.execute(_COUNT, {"words": words, "most": most}).scalar_one())
-    if counted < most:
+    if counted < most or not total:
         return counted
     newest = int(connection.execute(_NEWEST).scalar_one() or 0)
     width = max(newest // (SAMPLES * SAMPLED_SHARE), 1)

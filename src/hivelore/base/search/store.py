@@ -170,7 +170,7 @@ def match_text(v: View, terms: Sequence[str], scope: Scope, filters: Filters, li
 
 def named_spaces(v: View, scope: Scope) -> list[str] | None:
     """Ids of the spaces that a scope names and the caller may read; None when it means everything."""
-    return None if scope.spaces is None else [space.id for space in scope.spaces if identity.may_read(v, space)]
+    return None if scope.spaces is None else identity.named(v, scope.spaces)
 
 
 def conditions(v: View, scope: Scope, filters: Filters, *, by_id: bool = False) -> list[ColumnElement[bool]]:
@@ -339,6 +339,13 @@ def queue_missing(connection: Any, model: int, after: int, limit: int) -> int | 
     statement = insert_into(connection, pending).from_select(["chunk", "space"], missing)
     connection.execute(statement.on_conflict_do_nothing())
     return int(ids[-1])
+
+
+def entries_of(v: View, ids: Sequence[int], where: Sequence[ColumnElement[bool]]) -> list[tuple[str, str]]:
+    """Entry and text of those of these chunks that satisfy the conditions, the newest first."""
+    statement = select(chunks.c.ref, chunks.c.text).where(engine(v).among(chunks.c.id, "ids"), *where)
+    rows = v.connection.execute(statement.order_by(chunks.c.id.desc()), {"ids": engine(v).listed(ids)})
+    return [(row.ref, row.text) for row in rows]
 
 
 def texts(v: View, ids: Sequence[int]) -> dict[int, tuple[str, int, str]]:

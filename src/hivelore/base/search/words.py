@@ -71,7 +71,8 @@ class Index(Protocol):
         ...
 
     def frequency(self, connection: Connection, term: str, most: int, total: int) -> int:
-        """In how many of `total` chunks a term stands: exact up to `most`, an estimate beyond."""
+        """In how many of `total` chunks a term stands: exact up to `most`, an estimate beyond; `most` without
+        `total`."""
         ...
 
     def matching(self, connection: Connection, words: Words, most: int | None) -> Ids:
@@ -118,14 +119,11 @@ def match(
     weights = {term: _weight(total, frequency) for term, frequency in frequencies.items() if frequency}
     if not weights:
         return []
-    weighed = sorted((Term(term, frequencies[term], weight) for term, weight in weights.items()), key=_frequency)
+    weighed = [Term(term, frequencies[term], weight) for term, weight in weights.items()]
+    weighed.sort(key=lambda term: term.frequency)
     places = tuple(space_token(space) for space in spaces) if spaces and len(spaces) <= MOST_SPACES else ()
     ids = _candidates(index, connection, total, weighed, places, limit)
     return _scored(index, connection, terms, weights, average, ids, where, limit)
-
-
-def _frequency(term: Term) -> int:
-    return term.frequency
 
 
 def _telling(index: Index, connection: Connection, terms: Sequence[str], total: int) -> Sequence[str]:
