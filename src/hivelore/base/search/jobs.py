@@ -10,8 +10,11 @@ from sqlalchemy import Connection
 
 from hivelore.base.search import sqlite, store
 from hivelore.base.search.signatures import full_to_half
+from hivelore.core.clock import Clock
 from hivelore.core.errors import TextRefused, Unavailable
+from hivelore.core.ids import Ids
 from hivelore.jobs import queue
+from hivelore.sql.database import Database
 from hivelore.work import Hub
 
 PendingRow = tuple[int, str, str, str]  # chunk, space, hash, text
@@ -77,16 +80,21 @@ def warm(hub: Hub) -> None:
 
 def queue_embedding(hub: Hub) -> None:
     """Leave a job for whatever is pending."""
-    with hub.db.write() as connection:
+    leave_embedding(hub.db, hub.ids, hub.clock)
+    hub.bell.ring()
+
+
+def leave_embedding(db: Database, ids: Ids, clock: Clock) -> None:
+    """Leave the job that embeds what is pending, for whoever works jobs off."""
+    with db.write() as connection:
         queue.enqueue(
             connection,
-            id=hub.ids.new("job"),
+            id=ids.new("job"),
             name="search.embed",
-            now_ms=hub.clock.now_ms(),
+            now_ms=clock.now_ms(),
             dedupe="search.embed",
             lane="search.embed",
         )
-    hub.bell.ring()
 
 
 def queue_retirement(hub: Hub, connection: Connection, args: dict[str, Any]) -> None:

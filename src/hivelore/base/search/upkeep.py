@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from hivelore.base.search import upkeep_store as store
+from hivelore.base.search.jobs import leave_embedding
 from hivelore.base.search.model import Entry
 from hivelore.base.search.store import drop_chunks, pending_total, statistics
 from hivelore.base.search.upkeep_store import Chunk, Ref
@@ -28,7 +29,6 @@ from hivelore.core.clock import Clock
 from hivelore.core.errors import Unavailable
 from hivelore.core.ids import Ids
 from hivelore.core.settings import Settings
-from hivelore.jobs import queue
 from hivelore.sql.database import Database, Retryable
 from hivelore.work import Hub, Work
 
@@ -312,15 +312,7 @@ def _see_to_vectors(site: Site) -> None:
     with site.db.read() as connection:
         if pending_total(connection) == 0:
             return
-    with site.db.write() as connection:
-        queue.enqueue(
-            connection,
-            id=site.ids.new("job"),
-            name="search.embed",
-            now_ms=site.clock.now_ms(),
-            dedupe="search.embed",
-            lane="search.embed",
-        )
+    leave_embedding(site.db, site.ids, site.clock)
 
 
 # -- vectors, and what nothing refers to -------------------------------------------------------------------------------
