@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from hivelore.base.search import service as search
 from hivelore.base.search.model import TEXT, VECTORS, Filters, Request
 from hivelore.bench import speed_corpus, speed_store
+from hivelore.bench.metrics import percentile
 from hivelore.bench.speed_corpus import Floats, Vectors
 from hivelore.core.actor import Scope, space_of
 from hivelore.core.errors import Unavailable
@@ -29,6 +31,7 @@ from hivelore.work import Hub
 
 QUESTIONS = 100
 COMPARED = 50  # questions whose nearest vectors are compared with the exact ones
+p95 = partial(percentile, share=0.95)
 NEAREST = 10
 WARM_UP = 10
 SAMPLE = 1_500  # real vectors that the others are made from
@@ -155,7 +158,7 @@ def _measure(hub: Hub, size: int, adds_per_s: float) -> Size:
         found = _found(hub, name, asked[:COMPARED], exact[name])
         scopes.append(
             Figures(
-                size, name, shares.get(name, 1.0), statistics.median(whole), _p95(whole), _p95(text), _p95(near), found
+                size, name, shares.get(name, 1.0), statistics.median(whole), p95(whole), p95(text), p95(near), found
             )
         )
     return Size(size, adds_per_s, load_s, resident_mb, speed_store.size_bytes(hub) / 2**20, tuple(scopes))
@@ -210,10 +213,6 @@ def _found(hub: Hub, scope: str, asked: Sequence[str], exact: Sequence[Any]) -> 
         hit += len(set(best) & set(nearest.tolist()))
         wanted += len(nearest)
     return hit / wanted if wanted else 1.0
-
-
-def _p95(values: Sequence[float]) -> float:
-    return sorted(values)[int(len(values) * 0.95)]
 
 
 def _resident_mb() -> float:
